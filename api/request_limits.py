@@ -10,6 +10,7 @@ from motorpool.api.auth.refusal_counts import RefusalCounts
 from motorpool.api.http.errors import TooManyRequests
 from motorpool.api.http.open_sockets import OpenSockets
 from motorpool.api.http.search_limit import SearchLimit
+from motorpool.api.http.turns import Turns
 from motorpool.api.settings import Settings
 from motorpool.runtime import Clock
 
@@ -57,6 +58,8 @@ class RequestLimits:
         """Workbooks that are being made for each user."""
         self.searches = SearchLimit()
         """Searches and statistics of tickets that are being made."""
+        self.turns = Turns()
+        """Turns of each user at long answers."""
         self.open_sockets = OpenSockets(settings.http)
         """WebSockets of each user and address."""
         self.body_memory = MemoryBudget(BODY_MEMORY, CLIENT_BODY_MEMORY)

@@ -39,5 +39,5 @@ async def _subject(sources: Sources, viewer: Viewer, query: ReportQuery) -> str:
         accessible_to=None if viewer.user.administrator else viewer.user.id,
         conditions=(Condition("id = any({0}::bigint[])", (list(query.group_ids),)),),
     )
-    found = [group.name async for part in groups.TABLE.stream(sources.database, seen) for group in part]
-    return found[0] if found else FLEET
+    found = await groups.TABLE.list(sources.database, seen)
+    return found[0].name if found else FLEET

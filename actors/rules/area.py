@@ -23,6 +23,8 @@ A test of one point may have to look at every edge: about 2 ms where 2,000 of th
 """
 MAX_TEXT_LENGTH = 1 << 20
 """Characters."""
+MAX_SAVED_LENGTH = 100_000
+"""Characters of areas that are saved now: fifty a point."""
 
 _SHAPE = re.compile(r"\s*(CIRCLE|POLYGON|LINESTRING)\s*\((.*)\)\s*", re.DOTALL)
 _RING = re.compile(r"\s*\(([^()]*)\)\s*")

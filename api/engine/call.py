@@ -1,7 +1,7 @@
 """One request as an operation sees it: the caller, their address, and the parsed parameters and body."""
 
 import typing
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache, partial
@@ -104,6 +104,15 @@ class Call:
         """Do what was added to `after_commit`."""
         for follow in self.after_commit:
             await follow()
+
+    @property
+    def turn(self) -> trio.Semaphore:
+        """What is held while much is read for an answer; each user has few turns at a time."""
+        return self.context.limits.turns.of(self.caller.id)
+
+    def in_turns(self, pieces: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+        """Yield the pieces of a long answer, each made in a turn of the user."""
+        return self.context.limits.turns.pieces(self.caller.id, pieces)
 
     @contextmanager
     def until_disconnected(self) -> Iterator[None]:

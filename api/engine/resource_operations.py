@@ -1,6 +1,6 @@
 """The operations that a resource declares: list, create, fetch, update and delete."""
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -11,6 +11,7 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import changed_fields
 from motorpool.actors.words.masking import restore_secrets
 from motorpool.api.engine.audit import record_action
+from motorpool.api.engine.batches import FIRST_BATCH, batches_of
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Content, Operation, Operations
 from motorpool.api.engine.resource import Resource, id_of, spaced
@@ -26,12 +27,9 @@ from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, as_json_array, no_content
 from motorpool.api.json import camel
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.database.tables import ListQuery, Versioned
+from motorpool.storage.database.tables import Versioned
 
 R = TypeVar("R", bound=msgspec.Struct)
-
-STREAMED_FROM = 500
-"""Records; longer or unlimited lists are streamed in batches, so that memory never holds all of them."""
 
 
 def add_resource_operations(resource: Resource[Any], operations: Operations) -> None:
@@ -93,14 +91,17 @@ class _ResourceOperations(Generic[R]):
 
     async def list_records(self, call: Call) -> Response:
         query = await self._policy.list_query(call, self._resource.read_parameters(call))
-        if query.limit and query.limit <= STREAMED_FROM:
-            records = await self._policy.table.list(call.context.database, query)
-            return as_json(await self._policy.show(call, records))
-        return await as_json_array(self._batches(call, query))
+        table, database = self._policy.table, call.context.database
+        if query.limit and query.limit <= FIRST_BATCH:
+            return as_json(await self._policy.show(call, await table.list(database, query)))
 
-    async def _batches(self, call: Call, query: ListQuery) -> AsyncGenerator[list[object], None]:
-        async for batch in self._policy.table.stream(call.context.database, query):
-            yield [*await self._policy.show(call, batch)]
+        async def fetch(ids: Sequence[int]) -> Sequence[R]:
+            found = await table.fetch_many(database, ids, exclude_attributes=query.exclude_attributes)
+            return await self._policy.show(call, found)
+
+        async with call.turn:
+            ids = await table.ids(database, query)
+        return await as_json_array(call.in_turns(batches_of(ids, fetch)))
 
     async def fetch(self, call: Call) -> Response:
         found = await fetch_readable(call, self._resource)

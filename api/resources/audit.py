@@ -18,4 +18,5 @@ async def list_audit(call: Call) -> Response:
     """What was done in a span of time, in order; for administrators."""
     READ_AUDIT.require(call.caller)
     query = call.query(Span)
-    return await as_json_array(audit.stream_between(call.context.database, query.start, query.end))
+    found = audit.stream_between(call.context.database, query.start, query.end)
+    return await as_json_array(call.in_turns(found))

@@ -9,13 +9,14 @@ from quart import Response
 from motorpool.actors.geocoding.places import read_places
 from motorpool.actors.reports.events import ALL_EVENTS
 from motorpool.actors.reports.names import visible_ids
+from motorpool.api.engine.batches import slices_of
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id, PageSize
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.history import readable_event
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
-from motorpool.api.http.responses import as_json
+from motorpool.api.http.responses import as_json, as_json_array
 from motorpool.api.json import extended
 from motorpool.api.resources.reports.requests import CallViewer
 from motorpool.storage.devices import positions
@@ -75,7 +76,7 @@ async def list_events(call: Call) -> Response:
     database = call.context.database
     device_ids = await viewer.select(wanted.device_id, wanted.group_id)
     # Long lists wait for each other, as reports do.
-    async with call.context.reports.slots:
+    async with call.turn, call.context.reports.slots:
         found = await event_lists.newest(
             database,
             device_ids,
@@ -87,15 +88,14 @@ async def list_events(call: Call) -> Response:
             alarms=wanted.alarm,
             visible=await visible_ids(database, viewer),
         )
-    places = await _places(call, viewer, found) if wanted.places else {}
+        places = await _places(call, viewer, found) if wanted.places else {}
     visible = set(await viewer.still_visible(sorted({event.device_id for event in found})))
-    return as_json(
-        [
-            extended(ListedEvent, event, place=places.get(event.position_id))
-            for event in found
-            if event.device_id in visible
-        ]
-    )
+    shown = [
+        extended(ListedEvent, event, place=places.get(event.position_id))
+        for event in found
+        if event.device_id in visible
+    ]
+    return await as_json_array(call.in_turns(slices_of(shown)))
 
 
 async def _places(call: Call, viewer: CallViewer, found: Sequence[Event]) -> dict[int, str | None]:

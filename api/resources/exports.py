@@ -74,7 +74,7 @@ async def export_csv(call: Call) -> Response:
     query, device = await _begin(call)
     keys: set[str] = set()
     parts = positions.attribute_keys(call.context.database, query.device_id, query.start, query.end)
-    async with aclosing(parts):
+    async with aclosing(call.in_turns(parts)) as parts:
         async for found in parts:
             keys |= found
             if len(keys) > MAX_COLUMNS:
@@ -121,10 +121,11 @@ async def _send(
     The first batch is fetched before the answer begins, so that an unavailable database is a 503.
     """
     batches = positions.stream_between(
-        call.context.database, query.device_id, query.start, query.end, batch=BATCH
+        call.context.database, query.device_id, query.start, query.end, batch=lambda: BATCH
     )
     if query.geofence_id is not None:
         batches = positions_inside(batches, await find_geofence(call, query.geofence_id))
+    batches = call.in_turns(batches)
     first: list[Position] = await anext(batches, [])
     days = days_of(query.start, query.end, _zone(call, query))
     name = file_name("positions", device.name, *days, extension=extension)

@@ -5,7 +5,7 @@ from functools import partial
 import trio
 
 from motorpool.actors.messages.changes import GeofenceChanged
-from motorpool.actors.rules.area import MAX_SAVED_POINTS, read_area
+from motorpool.actors.rules.area import MAX_SAVED_LENGTH, MAX_SAVED_POINTS, read_area
 from motorpool.actors.rules.area_shapes import AreaError
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
@@ -30,6 +30,8 @@ class GeofencePolicy(LinkedPolicy[Geofence]):
 
     async def validate(self, sent: Geofence) -> Geofence:
         """Refuse an invalid area, and attributes that are not numbers but must be."""
+        if len(sent.area) > MAX_SAVED_LENGTH:
+            raise BadRequest(f"area: longer than {MAX_SAVED_LENGTH} characters")
         read = partial(read_area, sent.area, most_points=MAX_SAVED_POINTS)
         try:
             if len(sent.area) <= SHORT:

@@ -25,13 +25,15 @@ from motorpool.storage.devices import groups
 
 R = TypeVar("R", bound=msgspec.Struct)
 
-MAX_ATTRIBUTES_BYTES = 65_536
+MAX_ATTRIBUTES_BYTES = 16_384
 """Longest JSON of the attributes of a record."""
 HIDDEN_GROUPS = "there are groups below it that the caller has no access to"
 
 
 class LinkedPolicy(ResourcePolicy[R]):
     """Access lets read, and with the right to write also write; a new record is linked to its creator."""
+
+    max_attributes_bytes = MAX_ATTRIBUTES_BYTES
 
     def __init__(
         self,
@@ -106,9 +108,7 @@ class LinkedPolicy(ResourcePolicy[R]):
 
     async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
         """Refuse long attributes, and a changed reference to what the caller has no access to."""
-        attributes = getattr(new, "attributes", None)
-        if attributes and (old is None or getattr(old, "attributes") != attributes):  # noqa: B009 - as id_of
-            check_size(attributes)
+        check_attributes(new, old, self.max_attributes_bytes)
         for name, table in self._references.items():
             wanted = getattr(new, name)
             changed = wanted and (old is None or getattr(old, name) != wanted)
@@ -132,6 +132,15 @@ class LinkedPolicy(ResourcePolicy[R]):
         """Delete the record."""
         del call
         await self.table.delete(transaction, id_of(old))
+
+
+def check_attributes(
+    new: msgspec.Struct, old: msgspec.Struct | None, most: int = MAX_ATTRIBUTES_BYTES
+) -> None:
+    """Raise BadRequest if a record has changed attributes that are longer than `most` bytes of JSON."""
+    attributes = getattr(new, "attributes", None)
+    if attributes and (old is None or getattr(old, "attributes") != attributes):  # noqa: B009 - as id_of
+        check_size(attributes, most)
 
 
 def check_size(attributes: Mapping[str, Any], most: int = MAX_ATTRIBUTES_BYTES) -> None:

@@ -3,6 +3,7 @@ docs/decisions/0017).
 """
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 import msgspec
 from quart import Response
@@ -17,6 +18,7 @@ from motorpool.api.access import (
 )
 from motorpool.api.auth.rights import DELETE_POSITIONS
 from motorpool.api.engine.audit import record_action
+from motorpool.api.engine.batches import Batches, BatchSize
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.engine.spans import Instant, Span
@@ -65,7 +67,7 @@ async def list_positions(call: Call) -> Response:
     if query.device_id is None:
         if query.start is not None or query.end is not None:
             raise BadRequest("deviceId: needed with from and to")
-        return await as_json_array(_latest(call))
+        return await as_json_array(call.in_turns(_latest(call)))
     if query.start is None or query.end is None:
         raise BadRequest("deviceId: needs from and to")
     await require_history(call, query.device_id)
@@ -74,8 +76,11 @@ async def list_positions(call: Call) -> Response:
     span = (query.device_id, query.start, query.end)
     if most and await positions.count_between(database, *span, limit=most + 1) > most:
         raise BadRequest(f"the span holds more than {most} positions; ask for a shorter one")
-    found = positions.stream_between(database, *span)
-    return await as_json_array(found if geofence is None else positions_inside(found, geofence))
+    size = BatchSize()
+    found = positions.stream_between(database, *span, batch=lambda: size.records)
+    if geofence is not None:
+        found = positions_inside(found, geofence)
+    return await as_json_array(call.in_turns(_encoded(found, size)))
 
 
 @OPERATIONS.operation("DELETE", "/positions", query=SpanQuery, answers={204: NO_CONTENT})
@@ -103,6 +108,12 @@ async def delete_position(call: Call) -> Response:
         await record_action(call, transaction, "remove", "position", call.id)
     await publish_changes(call.context.system, PositionsDeleted(found[0].device_id))
     return no_content()
+
+
+async def _encoded(batches: AsyncGenerator[list[Position], None], size: BatchSize) -> Batches:
+    async with aclosing(batches):
+        async for batch in batches:
+            yield size.encode(batch)
 
 
 async def _latest(call: Call) -> AsyncGenerator[list[msgspec.Raw], None]:

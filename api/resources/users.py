@@ -38,7 +38,7 @@ from motorpool.api.logins.account_mails import tell_owner_of
 from motorpool.api.logins.known_places import network_of
 from motorpool.api.logins.setup import HEADER
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
-from motorpool.api.resources.linked_policy import may_see_user
+from motorpool.api.resources.linked_policy import check_attributes, may_see_user
 from motorpool.api.resources.user_rules import (
     User,
     check_registration,
@@ -142,6 +142,7 @@ class UserPolicy(ResourcePolicy[User]):
     async def prepare(self, call: Call, transaction: Queries, new: User, old: User | None) -> User:
         """Check the limits, and the right to change each field."""
         new = self.texts.trimmed(new)
+        check_attributes(new, old)
         check_totp_key(new.totp_key)
         check_webhook(new)
         require_time_zone(TIME_ZONE, new.attributes, old.attributes if old is not None else {})

@@ -7,7 +7,7 @@ A plain resource needs only a table, a record and a declaration:
 
 import types
 import typing
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -182,19 +182,6 @@ class Table(Generic[R]):
         sql = f'select id from "{self.name}"{where}{self._order(query)}'  # noqa: S608 - constant names
         rows = await q.fetch(sql, *args)
         return [row[0] for row in rows]
-
-    async def stream(
-        self, q: Queries, query: ListQuery = ListQuery(), *, batch: int = 1000
-    ) -> AsyncGenerator[Many[R], None]:
-        """Yield the records that a query selects in batches, for lists too long to be held in memory.
-
-        Only the ids are held; no connection is kept between batches, however slow the consumer is. Rows
-        that are deleted in the meantime are left out.
-        """
-        ids = await self.ids(q, query)
-        for start in range(0, len(ids), batch):
-            part = ids[start : start + batch]
-            yield await self.fetch_many(q, part, exclude_attributes=query.exclude_attributes)
 
     def from_row(self, row: Row | dict[str, Any], keyring: Keyring | None = None) -> R:
         """Return the record of a row of this table; one with secrets needs the keyring of the database."""

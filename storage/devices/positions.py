@@ -1,6 +1,6 @@
 """Positions: copied in by the writer, read by device and time."""
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from datetime import datetime
 
 from motorpool.storage.database.cleaning import text_bytes
@@ -124,17 +124,22 @@ async def latest(q: Queries, device_ids: Iterable[int]) -> list[Position]:
 
 
 async def stream_between(
-    q: Queries, device_id: int, start: datetime, end: datetime, *, batch: int = 1000
+    q: Queries, device_id: int, start: datetime, end: datetime, *, batch: Callable[[], int] = lambda: 250
 ) -> AsyncGenerator[list[Position], None]:
-    """Return a device's positions by fix time, piece by piece; no connection is kept between the pieces."""
+    """Return a device's positions by fix time, piece by piece; no connection is kept between the pieces.
+
+    `batch()` is how many the next piece has; by default it is some milliseconds of work, with the attributes
+    that trackers send.
+    """
     after: tuple[datetime, int] = (start, -1)
     while True:
-        condition = f"where {_SPAN} and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}"
+        most = int(batch())
+        condition = f"where {_SPAN} and (fix_time, id) > ($2, $4) order by fix_time, id limit {most}"
         found = await TABLE.select(q, condition, device_id, after[0], end, after[1])
         if not found:
             return
         yield found
-        if len(found) < batch:
+        if len(found) < most:
             return
         after = (found[-1].fix_time, found[-1].id)
 

@@ -21,7 +21,7 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, memberships_of, require_manager
 from motorpool.api.resources.helpdesk.company_policy import narrowed, whole_number
 from motorpool.api.resources.helpdesk.rule_settings import checked_rules, keep_rules
-from motorpool.api.resources.linked_policy import LinkedPolicy
+from motorpool.api.resources.linked_policy import LinkedPolicy, check_attributes
 from motorpool.storage.accounts import links, users
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
@@ -47,6 +47,7 @@ class CompaniesPolicy(LinkedPolicy[Company]):
 
     distinguishes_missing = frozenset({"GET", "PUT", "DELETE"})
     privileged = ("name", "disabled")
+    max_attributes_bytes = 262_144  # a hundred ticket rules are among them
     audited_attributes = (TIME_ZONE, "reopenDays", "autoCloseDays")
 
     def __init__(self) -> None:
@@ -95,7 +96,9 @@ class CompaniesPolicy(LinkedPolicy[Company]):
         except WebhookRefused as error:
             raise BadRequest(f"attributes.{error}") from None
         attributes = await checked_rules(call, transaction, new.id, held, attributes)
-        return msgspec.structs.replace(new, attributes=attributes)
+        new = msgspec.structs.replace(new, attributes=attributes)
+        check_attributes(new, old, self.max_attributes_bytes)
+        return new
 
     async def insert(self, call: Call, transaction: Queries, new: Company) -> Company:
         """Store; the creator is its manager."""

@@ -10,12 +10,13 @@ from motorpool.actors.deliveries.turn import attempt_once
 from motorpool.actors.helpdesk.webhook_body import test_body
 from motorpool.actors.helpdesk.webhook_settings import read_settings
 from motorpool.actors.messages.tickets import WEBHOOK_SENDER, TicketMessagesWaiting
+from motorpool.api.engine.batches import slices_of
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id, PageSize
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
-from motorpool.api.http.responses import as_json
+from motorpool.api.http.responses import as_json, as_json_array
 from motorpool.api.request_limits import count
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, require_manager
 from motorpool.storage.deliveries import ticket_log
@@ -73,17 +74,18 @@ async def list_webhook_deliveries(call: Call) -> Response:
     """The messages to the webhook of a company and the attempts to deliver them; for its managers."""
     company = await _managed(call)
     query = call.query(DeliveriesQuery)
-    found = await ticket_log.page(
-        call.context.database,
-        company.id,
-        states=query.state,
-        ticket_id=query.ticket_id,
-        start=query.start,
-        end=query.end,
-        limit=query.limit,
-        offset=query.offset,
-    )
-    return as_json(found)
+    async with call.turn:
+        found = await ticket_log.page(
+            call.context.database,
+            company.id,
+            states=query.state,
+            ticket_id=query.ticket_id,
+            start=query.start,
+            end=query.end,
+            limit=query.limit,
+            offset=query.offset,
+        )
+    return await as_json_array(call.in_turns(slices_of(found)))
 
 
 @OPERATIONS.operation(

@@ -7,12 +7,13 @@ import msgspec
 from msgspec import Meta
 from quart import Response
 
+from motorpool.api.engine.batches import slices_of
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Count, Id, PageSize
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.http.responses import as_json
+from motorpool.api.http.responses import as_json_array
 from motorpool.api.json import camel
 from motorpool.api.resources.helpdesk.caller_membership import memberships_of, no_company
 from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
@@ -162,7 +163,10 @@ async def list_tickets(call: Call) -> Response:
 
 async def _answer(call: Call, sent: TicketQuery, condition: Condition, *, seconds: float = 0.0) -> Response:
     """List the tickets that meet a condition; a search, which has a time limit, finds all in any case."""
-    async with ticket_lists.from_indexes(call.context.database, seconds=seconds) as queries:
+    async with (
+        call.turn,
+        ticket_lists.from_indexes(call.context.database, seconds=seconds) as queries,
+    ):
         page, total = await ticket_lists.list_page(
             queries,
             condition,
@@ -177,7 +181,8 @@ async def _answer(call: Call, sent: TicketQuery, condition: Condition, *, second
             total = sent.offset + len(page)
             if len(page) == sent.limit or (sent.offset and not page):
                 total = await tickets.TABLE.count(queries, condition)
-    answer = as_json([whole_seconds(ticket) for ticket in page])
+    found = slices_of([whole_seconds(ticket) for ticket in page])
+    answer = await as_json_array(call.in_turns(found))
     answer.headers[TOTAL] = str(total)
     return answer
 

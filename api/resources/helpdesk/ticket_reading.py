@@ -9,12 +9,13 @@ from quart import Response
 
 from motorpool.actors.helpdesk.service_level_view import ServiceLevelView
 from motorpool.actors.helpdesk.ticket_reader import read_service_levels
+from motorpool.api.engine.batches import slices_of
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Count, PageSize
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import ResourceNotFound
-from motorpool.api.http.responses import as_json
+from motorpool.api.http.responses import as_json, as_json_array
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, require_linked
 from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
 from motorpool.storage.helpdesk import ticket_lists, tickets
@@ -66,17 +67,19 @@ async def list_ticket_events(call: Call) -> Response:
     """
     sent = call.query(HistoryQuery)
     membership = await _require_readable(call, call.id)
-    found = await ticket_lists.list_history(
-        call.context.database,
-        call.id,
-        types=sent.type,
-        start=sent.start,
-        end=sent.end,
-        with_internal=membership.handles_tickets,
-        limit=sent.limit,
-        offset=sent.offset,
-    )
-    return as_json([whole_seconds(entry) for entry in found])
+    async with call.turn:
+        found = await ticket_lists.list_history(
+            call.context.database,
+            call.id,
+            types=sent.type,
+            start=sent.start,
+            end=sent.end,
+            with_internal=membership.handles_tickets,
+            limit=sent.limit,
+            offset=sent.offset,
+        )
+    entries = slices_of([whole_seconds(entry) for entry in found])
+    return await as_json_array(call.in_turns(entries))
 
 
 @OPERATIONS.operation("GET", "/tickets/{id}/sla", answer=ServiceLevelView, errors=(400,))

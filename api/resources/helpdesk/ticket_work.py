@@ -34,7 +34,6 @@ OPERATIONS = Operations("tickets")
 
 MAX_TEXT = 65_536
 MAX_CAPTURE_ID = 128
-MAX_ATTRIBUTES_BYTES = 16_384
 HEADERS = {**IF_MATCH, **IDEMPOTENCY_KEY}
 Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 TICKET = {200: Content(shape=Ticket, headers=VERSION_HEADER)}
@@ -153,7 +152,7 @@ async def transition_ticket(call: Call) -> Response:
     body = await call.body(NewTransition)
     if not body.status_id:
         raise BadRequest("statusId: needed")
-    check_size(body.attributes, MAX_ATTRIBUTES_BYTES)
+    check_size(body.attributes)
     published: list[MaintenanceChanged] = []
 
     async def decide(context: TicketContext) -> Outcome:

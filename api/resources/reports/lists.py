@@ -40,7 +40,7 @@ async def get_combined_report(call: Call) -> Response:
     Events without a position and of type `deviceMoving` are left out.
     """
     query = await begin_report(call, "combined", call.query(PeriodQuery))
-    return await as_json_text(_combined(call, query))
+    return await as_json_text(call.in_turns(_combined(call, query)))
 
 
 @OPERATIONS.operation("GET", "/reports/presence", query=PresenceQuery, answer=list[Presence])
@@ -51,7 +51,7 @@ async def get_presence_report(call: Call) -> Response:
         raise BadRequest(f"the span is longer than {MAX_PRESENCE.days} days")
     query = await begin_report(call, "presence", sent)
     circle = Circle(sent.latitude, sent.longitude, sent.radius)
-    return await as_json_array(_items(call, partial(presences, circle=circle), query))
+    return await as_json_array(call.in_turns(_items(call, partial(presences, circle=circle), query)))
 
 
 async def answer_list(call: Call, report: Report, sent: DeviceQuery) -> Response:
@@ -59,7 +59,7 @@ async def answer_list(call: Call, report: Report, sent: DeviceQuery) -> Response
     query = await begin_report(call, report.name, sent, limited=not report.limited_by_positions)
     if report.limited_by_positions:
         await _require_few_positions(call, query)
-    return await as_json_array(_items(call, report.read, query))
+    return await as_json_array(call.in_turns(_items(call, report.read, query)))
 
 
 async def _items(call: Call, read: Read, query: ReportQuery) -> AsyncGenerator[Sequence[Any], None]:

@@ -274,6 +274,22 @@ async def test_every_measure_has_its_settings():
 async def test_attributes_are_of_limited_length(served):
     device_id = await served.device(served.admin, "1")
     device = (await served.admin.get(f"/devices/{device_id}")).json()
-    long = {**device, "attributes": {"note": "x" * 70_000}}
-    answer = await served.admin.put(f"/devices/{device_id}", json=long)
-    assert (answer.status, answer.text) == (400, "attributes: more than 65536 bytes")
+    long = {"note": "x" * 17_000}
+    user = await served.user("ann")
+    person = (await served.admin.get(f"/users/{user.id}")).json()
+    company = {"name": "x", "attributes": {"note": "x" * 263_000}}
+    for asked, most in (
+        (served.admin.put(f"/devices/{device_id}", json={**device, "attributes": long}), 16_384),
+        (user.put(f"/users/{user.id}", json={**person, "attributes": long}), 16_384),
+        (user.post("/geofences", json={"name": "x", "area": TRIANGLE, "attributes": long}), 16_384),
+        (user.post("/companies", json=company), 262_144),
+    ):
+        answer = await asked
+        assert (answer.status, answer.text) == (400, f"attributes: more than {most} bytes")
+    assert (await user.post("/companies", json={"name": "x", "attributes": long})).status == 200
+
+
+async def test_areas_are_of_limited_length(served):
+    area = f"POLYGON (({' ' * 100_000}1 1, 1 2, 2 2))"
+    answer = await served.admin.post("/geofences", json={"name": "x", "area": area})
+    assert (answer.status, answer.text) == (400, "area: longer than 100000 characters")

@@ -162,22 +162,7 @@ async def test_attributes_can_be_left_out(plans):
     query = ListQuery(exclude_attributes=True)
     bare = msgspec.structs.replace(stored, attributes={})
     assert await PLANS.list(plans, query) == [bare]
-    assert [batch async for batch in PLANS.stream(plans, query)] == [[bare]]
-
-
-async def test_a_stream_gives_the_list_in_pieces(plans):
-    for name in "abcde":
-        await PLANS.insert(plans, Plan(name=name))
-    pieces = [[plan.name for plan in batch] async for batch in PLANS.stream(plans, batch=2)]
-    assert pieces == [["a", "b"], ["c", "d"], ["e"]]
-
-
-async def test_a_stream_that_is_not_read_holds_no_connection(plans):
-    await PLANS.insert(plans, Plan(name="a"))
-    stream = PLANS.stream(plans, batch=1)
-    await anext(stream)
-    assert plans.pool.acquired == 0
-    await stream.aclose()
+    assert await PLANS.fetch_many(plans, [stored.id], exclude_attributes=True) == [bare]
 
 
 async def test_a_count_counts_what_holds(plans):

@@ -132,7 +132,9 @@ async def test_the_latest_is_found_without_sorting_or_reading_the_months_before(
 
 async def span(database, device_id, start, end, batch=1000):
     found = []
-    async with aclosing(positions.stream_between(database, device_id, start, end, batch=batch)) as pieces:
+    async with aclosing(
+        positions.stream_between(database, device_id, start, end, batch=lambda: batch)
+    ) as pieces:
         async for piece in pieces:
             assert len(piece) <= batch
             found += piece

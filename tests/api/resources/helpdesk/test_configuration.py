@@ -437,7 +437,7 @@ async def test_attributes_have_a_limit_but_those_that_are_stored_may_stay(desk):
         answer = await desk.chief.post(
             f"/{path}", json={"companyId": desk.id, "name": "x", "attributes": long, **fields}
         )
-        assert (answer.status, answer.text) == (400, "attributes: more than 65536 bytes"), path
+        assert (answer.status, answer.text) == (400, "attributes: more than 16384 bytes"), path
     team = await desk.make("teams", name="x")
     await desk.database.execute("update teams set attributes = $1 where id = $2", long, team["id"])
     stored = (await desk.chief.get(f"/teams/{team['id']}")).json()

@@ -1,0 +1,51 @@
+"""Long lists in batches of much the same length, so that none takes long on the event loop.
+
+What a record costs is its length: attributes may have a few bytes or many thousand.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+
+import msgspec
+
+from motorpool.actors.words.record_json import encode
+
+FIRST_BATCH, MAX_BATCH = 50, 1000
+"""Records of the first batch, and the most of one."""
+BATCH_BYTES = 256 * 1024
+"""JSON of a batch, as far as that is known from the one before: some milliseconds of work."""
+
+Batches = AsyncGenerator[Sequence[msgspec.Raw], None]
+"""Each is a piece of a JSON array."""
+
+
+class BatchSize:
+    """How many records the next batch of a list has."""
+
+    def __init__(self) -> None:
+        self.records = FIRST_BATCH
+
+    def encode(self, records: Sequence[object]) -> list[msgspec.Raw]:
+        """Return a batch as a piece of a JSON array; the next one is adapted to its length."""
+        if not records:
+            return []
+        text = encode(records)
+        self.records = max(1, min(MAX_BATCH, BATCH_BYTES * len(records) // len(text)))
+        return [msgspec.Raw(text[1:-1])]
+
+
+async def batches_of(
+    ids: Sequence[int], fetch: Callable[[Sequence[int]], Awaitable[Sequence[object]]]
+) -> Batches:
+    """Yield the records with these ids; `fetch(some_ids)` returns those that still exist."""
+    start, size = 0, BatchSize()
+    while part := ids[start : start + size.records]:
+        start += len(part)
+        yield size.encode(await fetch(part))
+
+
+async def slices_of(records: Sequence[object]) -> Batches:
+    """Yield records that were read already, some at a time."""
+    start, size = 0, BatchSize()
+    while part := records[start : start + size.records]:
+        start += len(part)
+        yield size.encode(part)
