@@ -141,16 +141,29 @@ class QuotaSettings:
     user_records: Annotated[int, Meta(ge=1)] = 20_000
     """Geofences that one user creates, and as many drivers, orders, maintenances, calendars, saved commands
     and groups. Administrators are bound by what all may have."""
+    user_bytes: Annotated[int, Meta(ge=1, extra={"unit": "bytes"})] = 16 << 20
+    """Bytes of attributes, areas and calendar texts of the geofences that one user creates, and as many of
+    each other kind of `user_records` and `user_tasks`, and of devices."""
     user_geofence_points: Annotated[int, Meta(ge=1, extra={"unit": "points"})] = 200_000
     """Points of all geofences that one user creates."""
     user_tasks: Annotated[int, Meta(ge=1)] = 500
     """Notifications that one user creates, and as many scheduled commands and scheduled reports."""
+    user_notified: Annotated[int, Meta(ge=1, extra={"unit": "links"})] = 5_000
+    """Links of users to the notifications that one user creates: an event is compared with each of them."""
+    user_ticket_rules: Annotated[int, Meta(ge=1, extra={"unit": "rules"})] = 500
+    """Ticket rules of all companies that one user creates."""
     server_records: Annotated[int, Meta(ge=1)] = 200_000
     """Geofences of all users, and as many of each other kind of `user_records`."""
+    server_bytes: Annotated[int, Meta(ge=1, extra={"unit": "bytes"})] = 256 << 20
+    """Bytes of each kind of `user_bytes` of all users."""
     server_geofence_points: Annotated[int, Meta(ge=1, extra={"unit": "points"})] = 2_000_000
     """Points of the geofences of all users."""
     server_tasks: Annotated[int, Meta(ge=1)] = 20_000
     """Notifications of all users, and as many scheduled commands and scheduled reports."""
+    server_notified: Annotated[int, Meta(ge=1, extra={"unit": "links"})] = 100_000
+    """Links of users to the notifications of all users."""
+    server_ticket_rules: Annotated[int, Meta(ge=1, extra={"unit": "rules"})] = 10_000
+    """Ticket rules of all companies."""
     device_geofences: Annotated[int, Meta(ge=1)] = 250
     """Geofences linked to one device, directly or by its groups: a position may make an event of each."""
     device_geofence_points: Annotated[int, Meta(ge=1, extra={"unit": "points"})] = 20_000

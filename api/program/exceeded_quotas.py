@@ -9,7 +9,6 @@ from motorpool.api.settings import QuotaSettings
 from motorpool.storage.accounts import quotas
 from motorpool.storage.accounts.quotas import KINDS, Measure, Used
 from motorpool.storage.database.database import Database
-from motorpool.storage.devices import devices, groups
 from motorpool.storage.errors import StorageError
 
 SECONDS = 30.0
@@ -30,19 +29,17 @@ async def log_exceeded_quotas(database: Database, settings: QuotaSettings) -> No
 
 
 async def _exceeded(database: Database, settings: QuotaSettings) -> AsyncGenerator[str, None]:
-    all_devices, all_groups = await devices.TABLE.ids(database), await groups.TABLE.ids(database)
     for kind in KINDS:
-        if kind.owned:
-            for text in _over(
-                settings, "server", "the server", kind.owned, await quotas.owned(database, kind)
-            ):
+        for measures in (kind.owned, kind.shared):
+            used = await quotas.owned_by_all(database, kind, measures)
+            for text in _over(settings, "server", "the server", measures, used):
                 yield text
-            by_user = await quotas.owned_by_users(database, kind)
+            by_user = await quotas.owned_by_users(database, kind, measures)
             for user_id, used in sorted(by_user.items()):
-                for text in _over(settings, "user", f"user {user_id}", kind.owned, used):
+                for text in _over(settings, "user", f"user {user_id}", measures, used):
                     yield text
         if kind.applied:
-            used = await quotas.applied(database, kind, devices=all_devices, groups=all_groups)
+            used = await quotas.applied_to_all(database, kind)
             for text in _over(settings, "device", "a device", kind.applied, used):
                 yield text
 

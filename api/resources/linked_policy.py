@@ -118,14 +118,15 @@ class LinkedPolicy(ResourcePolicy[R]):
 
     async def insert(self, call: Call, transaction: Queries, new: R) -> R:
         """Store and link to the creator."""
-        stored: R = await self.table.insert(transaction, new)
+        name = self.table.name
+        stored: R = await self.table.insert(transaction, new, **quotas.creator_columns(call, name))
         await links.add(transaction, self._link, call.caller.id, id_of(stored))
-        await quotas.count_new(call, transaction, self.table.name, id_of(stored))
+        await quotas.require_room(call, transaction, stored, name)
         return stored
 
     async def update(self, call: Call, transaction: Queries, new: R, old: R) -> R | None:
         """Store the changed record."""
-        async with quotas.counted_change(call, transaction, self.table.name, id_of(old)):
+        async with quotas.counted_change(call, transaction, new, old, self.table.name):
             return await self.table.update(transaction, new)
 
     async def delete(self, call: Call, transaction: Queries, old: R) -> None:

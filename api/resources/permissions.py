@@ -153,10 +153,11 @@ async def _apply(call: Call, sent: Mapping[str, SentLink], *, add: bool) -> None
     if not sent:
         return
     pair, pairs = _read(sent)
-    async with call.context.database.transaction() as transaction:
+    # A thousand links are much work; who has many such requests waits for their own.
+    async with call.turn, call.context.database.transaction() as transaction:
         await _require_access(call, transaction, pair, pairs, add=add)
-        owner_ids = {owner_id for owner_id, _ in pairs.values()} if add else ()
-        async with quotas.counted_links(call, transaction, pair, owner_ids):
+        added = pairs.values() if add else ()
+        async with quotas.counted_links(call, transaction, pair, added):
             facts = await change_links(call, transaction, pair, [*pairs.values()], add=add)
     await publish_changes(call.context.system, *facts)
 

@@ -7,115 +7,142 @@ grow.
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 
+import msgspec
+
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.resource import id_of
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.settings import QuotaSettings
 from motorpool.storage.accounts import quotas
 from motorpool.storage.accounts.links import LinkType
-from motorpool.storage.accounts.quotas import APPLIED, BY_LINK, BY_TABLE, Kind, Measure, Used
+from motorpool.storage.accounts.quotas import APPLIED, BY_LINK, BY_TABLE, SHARED, Kind, Measure, Used
 from motorpool.storage.database.queries import Queries
 
+_WHO = {"user": "the user", "server": "the server", "device": "a device"}
+_NOT_COUNTED = Kind(table="")
 
-async def count_new(call: Call, transaction: Queries, table: str, row_id: int) -> None:
-    """Count a new row as created by the caller. Raises BadRequest if a quota is exceeded."""
+
+def creator_columns(call: Call, table: str) -> dict[str, int]:
+    """Return the columns of a new row, beside its fields, by which it counts for the caller."""
     kind = BY_TABLE.get(table)
-    if kind is None or not kind.owned:
-        return
-    await quotas.set_creator(transaction, kind, row_id, call.caller.id)
-    await quotas.lock(transaction)
-    added, _ = await quotas.cost(transaction, kind, row_id)
-    user_id = 0 if call.caller.administrator else call.caller.id
-    await _require_owned(call, transaction, kind, added, user_id)
+    return {"creator_id": call.caller.id} if kind is not None and kind.owned else {}
+
+
+async def require_room(call: Call, transaction: Queries, new: msgspec.Struct, table: str) -> None:
+    """Raise BadRequest if a quota is exceeded by a row that was stored."""
+    kind = BY_TABLE.get(table)
+    if kind is not None and kind.owned:
+        user_id = 0 if call.caller.administrator else call.caller.id
+        grown = [measure.size(new) for measure in kind.owned]
+        await _require_owned(call, transaction, kind, grown, user_id)
 
 
 @asynccontextmanager
 async def counted_change(
-    call: Call, transaction: Queries, table: str, row_id: int
+    call: Call, transaction: Queries, new: msgspec.Struct, old: msgspec.Struct, table: str
 ) -> AsyncGenerator[None, None]:
     """Have the update of a row within the block raise BadRequest if it grows and a quota is exceeded."""
-    kind = BY_TABLE.get(table)
-    if kind is None or not kind.varies:
-        yield
-        return
-    owned, applied = await quotas.cost(transaction, kind, row_id)
+    kind = BY_TABLE.get(table, _NOT_COUNTED)
+    grown = [measure.size(new) - measure.size(old) for measure in kind.owned]
+    grown_of_devices = [measure.size(new) - measure.size(old) for measure in kind.applied]
+    devices: list[int] = []
+    groups: list[int] = []
+    if max(grown_of_devices, default=0) > 0:
+        devices, groups = await quotas.owners(transaction, kind, id_of(old))
+        await quotas.lock(transaction, devices=devices, groups=groups)
     yield
-    owned_now, applied_now = await quotas.cost(transaction, kind, row_id)
-    grown = [now - before for now, before in zip(owned_now, owned, strict=True)]
     if max(grown, default=0) > 0:
-        await quotas.lock(transaction)
-        user_id = await quotas.creator(transaction, kind, row_id)
+        user_id = await quotas.creator(transaction, kind, id_of(old))
         await _require_owned(call, transaction, kind, grown, user_id)
-    grown = [now - before for now, before in zip(applied_now, applied, strict=True)]
-    if max(grown, default=0) > 0:
-        await quotas.lock(transaction)
-        devices, groups = await quotas.owners(transaction, kind, row_id)
+    if devices or groups:
         used = await quotas.applied(transaction, kind, devices=devices, groups=groups)
-        _require_applied(call, kind, used, grown)
+        _require(call, "device", kind.applied, used, grown_of_devices)
 
 
 @asynccontextmanager
 async def counted_links(
-    call: Call, transaction: Queries, link: LinkType, owner_ids: Collection[int]
+    call: Call, transaction: Queries, link: LinkType, pairs: Collection[tuple[int, int]]
 ) -> AsyncGenerator[None, None]:
-    """Have new links of devices or groups within the block raise BadRequest if a quota is exceeded."""
-    kinds = (BY_LINK[link],) if owner_ids and link in BY_LINK else ()
-    if link.owner == "group":
-        async with counted_devices(call, transaction, kinds, groups=owner_ids):
+    """Have new links within the block raise BadRequest if a quota is exceeded."""
+    if pairs and link in BY_LINK:
+        async with _counted_for_devices(call, transaction, link, {owner_id for owner_id, _ in pairs}):
+            yield
+    elif pairs and link in SHARED:
+        async with _counted_for_creators(call, transaction, SHARED[link], {owned for _, owned in pairs}):
             yield
     else:
-        async with counted_devices(call, transaction, kinds, devices=owner_ids):
-            yield
+        yield
+
+
+@asynccontextmanager
+async def _counted_for_devices(
+    call: Call, transaction: Queries, link: LinkType, owner_ids: Collection[int]
+) -> AsyncGenerator[None, None]:
+    kind = BY_LINK[link]
+    whose = {f"{link.owner}s": owner_ids}
+    await quotas.lock(transaction, **whose)
+    before = await quotas.linked(transaction, kind, link, owner_ids)
+    yield
+    after = await quotas.linked(transaction, kind, link, owner_ids)
+    if after != before:
+        used = await quotas.applied(transaction, kind, **whose)
+        _require(call, "device", kind.applied, used, _grown(after, before))
+
+
+@asynccontextmanager
+async def _counted_for_creators(
+    call: Call, transaction: Queries, kind: Kind, row_ids: Collection[int]
+) -> AsyncGenerator[None, None]:
+    """Count links of users to rows for the users who created these."""
+    user_ids = sorted(set((await quotas.creators(transaction, kind, row_ids)).values()))
+    before = [await quotas.owned(transaction, kind, kind.shared, user_id) for user_id in user_ids]
+    all_before = await quotas.owned_by_all(transaction, kind, kind.shared)
+    yield
+    for user_id, then in zip(user_ids, before, strict=True):
+        now = await quotas.owned(transaction, kind, kind.shared, user_id)
+        _require(call, "user", kind.shared, now, _grown(now, then))
+    now = await quotas.owned_by_all(transaction, kind, kind.shared)
+    _require(call, "server", kind.shared, now, _grown(now, all_before))
 
 
 @asynccontextmanager
 async def counted_devices(
-    call: Call,
-    transaction: Queries,
-    kinds: Sequence[Kind] = APPLIED,
-    *,
-    devices: Collection[int] = (),
-    groups: Collection[int] = (),
+    call: Call, transaction: Queries, *, devices: Collection[int] = (), groups: Collection[int] = ()
 ) -> AsyncGenerator[None, None]:
-    """Have what is done to devices and groups within the block raise BadRequest if a quota is exceeded.
+    """Have a move of devices or groups within the block raise BadRequest if a quota is exceeded.
 
     It is exceeded by what the devices have, or those in the groups, if some have more of it than before.
     """
-    if kinds:
-        await quotas.lock(transaction)
-    before = [await quotas.applied(transaction, kind, devices=devices, groups=groups) for kind in kinds]
+    await quotas.lock(transaction, devices=devices, groups=groups)
+    whose = {"devices": devices, "groups": groups}
+    before = [await quotas.applied(transaction, kind, **whose) for kind in APPLIED]
     yield
-    for kind, had in zip(kinds, before, strict=True):
-        used = await quotas.applied(transaction, kind, devices=devices, groups=groups)
-        _require_applied(call, kind, used, [now - then for now, then in zip(used, had, strict=True)])
+    await quotas.lock(transaction, devices=devices, groups=groups)
+    for kind, had in zip(APPLIED, before, strict=True):
+        used = await quotas.applied(transaction, kind, **whose)
+        _require(call, "device", kind.applied, used, _grown(used, had))
 
 
 async def _require_owned(
     call: Call, transaction: Queries, kind: Kind, grown: Sequence[int], user_id: int
 ) -> None:
     """Refuse what a user, if it is one, and all of them have."""
-    settings = call.context.settings.quotas
     if user_id:
-        _require(
-            settings, "user", "the user", kind.owned, await quotas.owned(transaction, kind, user_id), grown
-        )
-    _require(settings, "server", "the server", kind.owned, await quotas.owned(transaction, kind), grown)
+        used = await quotas.owned(transaction, kind, kind.owned, user_id)
+        _require(call, "user", kind.owned, used, grown)
+    used = await quotas.owned_by_all(transaction, kind, kind.owned)
+    _require(call, "server", kind.owned, used, grown)
 
 
-def _require_applied(call: Call, kind: Kind, used: Used, grown: Sequence[int]) -> None:
-    _require(call.context.settings.quotas, "device", "a device", kind.applied, used, grown)
+def _grown(now: Used, before: Used) -> list[int]:
+    return [amount - then for amount, then in zip(now, before, strict=True)]
 
 
-def _require(
-    settings: QuotaSettings,
-    scope: str,
-    who: str,
-    measures: Sequence[Measure],
-    used: Used,
-    grown: Sequence[int],
-) -> None:
+def _require(call: Call, scope: str, measures: Sequence[Measure], used: Used, grown: Sequence[int]) -> None:
+    settings = call.context.settings.quotas
     for measure, now, added in zip(measures, used, grown, strict=True):
         most = settings.limit(scope, measure.name)
         if added > 0 and now > most:
             raise BadRequest(
-                f"{who} would have {now} {measure.words}, of at most {most} (quotas.{scope}_{measure.name})"
+                f"{_WHO[scope]} would have {now} {measure.words}, of at most {most}"
+                f" (quotas.{scope}_{measure.name})"
             )

@@ -1,19 +1,20 @@
 """How much of what costs time later is stored: by a user, in all, and for a device (docs/server.md#quotas).
 
-A device has what is linked to it and to its groups, of which three levels count. What is counted, and the
-SQL of what a row costs, is the table KINDS; how much there may be is for those who ask.
+A device has what is linked to it and to its groups, of which three levels count. What rows count for is kept
+up to date by triggers of the database, in the tables `user_quota_use`, `device_quota_use` and
+`group_quota_use`. A transaction that adds to a row of these blocks others that do until it ends, so what it
+reads then is exact. How much there may be is for those who ask.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from motorpool.storage.accounts import links
 from motorpool.storage.accounts.links import LinkType
-from motorpool.storage.database.queries import Queries
-
-_LOCK = 0x6D70_7175
-"""The advisory lock of transactions that may exceed a quota."""
+from motorpool.storage.database.queries import Queries, Row
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,10 @@ class Measure:
     """Name in the settings: `geofence_points`."""
     words: str
     """In errors: "points of geofences"."""
-    cost: str = "1"
-    """SQL, in which the row is `p`."""
+    key: str
+    """Its name in the database, behind that of the table: `points`."""
+    size: Callable[[Any], int] = lambda _: 1
+    """What is counted of a record; only whether it grows matters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,129 +42,161 @@ class Kind:
     """What is limited by device."""
     links: tuple[LinkType, ...] = ()
     """The links by which it applies to devices: those of devices, and those of groups if there are any."""
+    shared: tuple[Measure, ...] = ()
+    """Links of users to the rows, which count for who created these."""
 
-    @property
-    def varies(self) -> bool:
-        """Whether an update may change what a row costs."""
-        return any(measure.cost != "1" for measure in (*self.owned, *self.applied))
-
-
-def _records(words: str) -> Measure:
-    return Measure("records", words)
+    def keys(self, measures: Iterable[Measure]) -> list[str]:
+        """Return the names of measures in the database."""
+        return [f"{self.table}:{measure.key}" for measure in measures]
 
 
-def _tasks(words: str) -> Measure:
-    return Measure("tasks", words)
+def _json_bytes(record: Any) -> int:  # noqa: ANN401 - of any table
+    return len(msgspec.json.encode(record.attributes))
 
 
-_STEPS = "jsonb_array_length(p.on_start) + jsonb_array_length(p.on_end)"
+def _records(words: str, name: str = "records") -> tuple[Measure, Measure]:
+    return Measure(name, words, "rows"), Measure("bytes", f"bytes of {words}", "bytes", _json_bytes)
+
+
+def _tasks(words: str) -> tuple[Measure, Measure]:
+    return _records(words, "tasks")
+
+
+def _points(record: Any) -> int:  # noqa: ANN401 - a geofence
+    return int(record.area.count(","))
+
+
+def _rules(company: Any) -> int:  # noqa: ANN401 - a company
+    rules = company.attributes.get("ticketRules")
+    return len(rules) if isinstance(rules, list) else 0
+
 
 KINDS: Final = (
     Kind(
         table="geofences",
-        owned=(_records("geofences"), Measure("geofence_points", "points of geofences", "p.points")),
+        owned=(
+            Measure("records", "geofences", "rows"),
+            Measure("geofence_points", "points of geofences", "points", _points),
+            Measure("bytes", "bytes of geofences", "bytes", lambda row: _json_bytes(row) + len(row.area)),
+        ),
         applied=(
-            Measure("geofences", "geofences"),
-            Measure("geofence_points", "points of geofences", "p.points"),
+            Measure("geofences", "geofences", "rows"),
+            Measure("geofence_points", "points of geofences", "points", _points),
         ),
         links=(links.DEVICE_GEOFENCE, links.GROUP_GEOFENCE),
     ),
     Kind(
         table="computed_attributes",
         applied=(
-            Measure("computed_attributes", "computed attributes"),
-            Measure("expression_characters", "characters of computed attributes", "length(p.expression)"),
+            Measure("computed_attributes", "computed attributes", "rows"),
+            Measure(
+                "expression_characters",
+                "characters of computed attributes",
+                "characters",
+                lambda row: len(row.expression),
+            ),
         ),
         links=(links.DEVICE_ATTRIBUTE, links.GROUP_ATTRIBUTE),
     ),
     Kind(
         table="maintenance",
-        owned=(_records("maintenances"),),
-        applied=(Measure("maintenances", "maintenances"),),
+        owned=_records("maintenances"),
+        applied=(Measure("maintenances", "maintenances", "rows"),),
         links=(links.DEVICE_MAINTENANCE, links.GROUP_MAINTENANCE),
     ),
     Kind(
         table="notifications",
-        owned=(_tasks("notifications"),),
-        applied=(Measure("notifications", "notifications"),),
+        owned=_tasks("notifications"),
+        applied=(Measure("notifications", "notifications", "rows"),),
         links=(links.DEVICE_NOTIFICATION, links.GROUP_NOTIFICATION),
+        shared=(Measure("notified", "links of users to notifications", "links"),),
     ),
     Kind(
         table="scheduled_commands",
-        owned=(_tasks("scheduled commands"),),
-        applied=(Measure("scheduled_steps", "steps of scheduled commands", _STEPS),),
+        owned=_tasks("scheduled commands"),
+        applied=(
+            Measure(
+                "scheduled_steps",
+                "steps of scheduled commands",
+                "steps",
+                lambda row: len(row.on_start) + len(row.on_end),
+            ),
+        ),
         links=(links.DEVICE_SCHEDULED_COMMAND, links.GROUP_SCHEDULED_COMMAND),
     ),
     Kind(
         table="devices",
-        applied=(Measure("linked_devices", "linked devices"),),
+        owned=(Measure("bytes", "bytes of devices", "bytes", _json_bytes),),
+        applied=(Measure("linked_devices", "linked devices", "linked"),),
         links=(links.DEVICE_DEVICE,),
     ),
-    Kind(table="scheduled_reports", owned=(_tasks("scheduled reports"),)),
-    Kind(table="calendars", owned=(_records("calendars"),)),
-    Kind(table="commands", owned=(_records("saved commands"),)),
-    Kind(table="drivers", owned=(_records("drivers"),)),
-    Kind(table="groups", owned=(_records("groups"),)),
-    Kind(table="orders", owned=(_records("orders"),)),
+    Kind(
+        table="companies",
+        owned=(Measure("ticket_rules", "ticket rules", "rules", _rules),),
+    ),
+    Kind(
+        table="calendars",
+        owned=(
+            Measure("records", "calendars", "rows"),
+            Measure("bytes", "bytes of calendars", "bytes", lambda row: _json_bytes(row) + len(row.data)),
+        ),
+    ),
+    Kind(table="scheduled_reports", owned=_tasks("scheduled reports")),
+    Kind(table="commands", owned=_records("saved commands")),
+    Kind(table="drivers", owned=_records("drivers")),
+    Kind(table="groups", owned=_records("groups")),
+    Kind(table="orders", owned=_records("orders")),
 )
 """All that is counted."""
 BY_TABLE: Final = {kind.table: kind for kind in KINDS}
 BY_LINK: Final = {link: kind for kind in KINDS for link in kind.links}
+SHARED: Final = {links.USER_NOTIFICATION: BY_TABLE["notifications"]}
+"""The links that count for who created what is linked."""
 APPLIED: Final = tuple(kind for kind in KINDS if kind.applied)
 
 Used = tuple[int, ...]
-"""A number for each measure of a kind, in their order."""
-
-
-async def lock(transaction: Queries) -> None:
-    """Wait for other transactions that may exceed a quota, and block others until this one ends.
-
-    Call it after rows were locked, and before it is counted.
-    """
-    await transaction.execute("select pg_advisory_xact_lock($1)", _LOCK)
-
-
-async def set_creator(transaction: Queries, kind: Kind, row_id: int, user_id: int) -> None:
-    """Store who created a row."""
-    sql = f"update {kind.table} set creator_id = $2 where id = $1"  # noqa: S608 - constant names
-    await transaction.execute(sql, row_id, user_id)
+"""A number for each measure, in their order."""
 
 
 async def creator(q: Queries, kind: Kind, row_id: int) -> int:
     """Return the user who created a row; 0 if there is none, or if they are an administrator."""
+    return (await creators(q, kind, [row_id])).get(row_id, 0)
+
+
+async def creators(q: Queries, kind: Kind, row_ids: Collection[int]) -> dict[int, int]:
+    """Return the users who created rows and are no administrators, by the ids of the rows."""
     sql = f"""
-        select users.id from {kind.table} p join users on users.id = p.creator_id
-        where p.id = $1 and not users.administrator
+        select p.id, users.id from {kind.table} p join users on users.id = p.creator_id
+        where p.id = any($1::bigint[]) and not users.administrator
     """  # noqa: S608 - constant names
-    return await q.fetch_value(sql, row_id) or 0
+    return {row[0]: row[1] for row in await q.fetch(sql, list(row_ids))}
 
 
-async def cost(q: Queries, kind: Kind, row_id: int) -> tuple[Used, Used]:
-    """Return what a row costs, by the measures `owned` and `applied`."""
-    measures = (*kind.owned, *kind.applied)
-    sql = f"select {_list(measures)} from {kind.table} p where p.id = $1"  # noqa: S608 - constant SQL
-    row = await q.fetch_row(sql, row_id)
-    found = tuple(row.values()) if row is not None else (0,) * len(measures)
-    return found[: len(kind.owned)], found[len(kind.owned) :]
+async def owned(q: Queries, kind: Kind, measures: Sequence[Measure], user_id: int) -> Used:
+    """Return what a user has created."""
+    sql = "select measure, amount from user_quota_use where user_id = $1 and measure = any($2::text[])"
+    return _in_order(kind, measures, await q.fetch(sql, user_id, kind.keys(measures)))
 
 
-async def owned(q: Queries, kind: Kind, user_id: int | None = None) -> Used:
-    """Return what a user has created; None: what all have."""
-    sql = f"select {_sums(kind.owned)} from {kind.table} p"  # noqa: S608 - constant SQL
-    row = await (
-        q.fetch_row(sql) if user_id is None else q.fetch_row(f"{sql} where creator_id = $1", user_id)
+async def owned_by_all(q: Queries, kind: Kind, measures: Sequence[Measure]) -> Used:
+    """Return what all users have created, those included who were deleted."""
+    sql = (
+        "select measure, sum(amount)::bigint from user_quota_use where measure = any($1::text[])"
+        " group by measure"
     )
-    assert row is not None
-    return tuple(row.values())
+    return _in_order(kind, measures, await q.fetch(sql, kind.keys(measures)))
 
 
-async def owned_by_users(q: Queries, kind: Kind) -> Mapping[int, Used]:
+async def owned_by_users(q: Queries, kind: Kind, measures: Sequence[Measure]) -> Mapping[int, Used]:
     """Return what users who are no administrators have created, by user."""
-    sql = f"""
-        select creator_id, {_sums(kind.owned)} from {kind.table} p join users on users.id = creator_id
-        where not administrator group by creator_id
-    """  # noqa: S608 - constant SQL
-    return {row[0]: tuple(row.values())[1:] for row in await q.fetch(sql)}
+    sql = """
+        select user_id, measure, amount from user_quota_use join users on users.id = user_id
+        where measure = any($1::text[]) and not administrator
+    """
+    rows: dict[int, list[tuple[str, int]]] = {}
+    for row in await q.fetch(sql, kind.keys(measures)):
+        rows.setdefault(row[0], []).append((row[1], row[2]))
+    return {user_id: _in_order(kind, measures, found) for user_id, found in rows.items()}
 
 
 async def owners(q: Queries, kind: Kind, row_id: int) -> tuple[list[int], list[int]]:
@@ -170,79 +205,100 @@ async def owners(q: Queries, kind: Kind, row_id: int) -> tuple[list[int], list[i
     return found.get("device", []), found.get("group", [])
 
 
+async def lock(transaction: Queries, *, devices: Collection[int] = (), groups: Collection[int] = ()) -> None:
+    """Block others who change what these devices and groups, and those in the groups, have by their groups.
+
+    Until the transaction ends; call it before anything is changed.
+    """
+    found = await transaction.fetch(_CHAINS, list(devices), list(groups))
+    if found:
+        group_ids = [row[0] for row in found]
+        await transaction.execute(_ADD_LOCKS, group_ids)
+        await transaction.execute(_LOCK, group_ids)
+
+
+async def linked(q: Queries, kind: Kind, link: LinkType, owner_ids: Collection[int]) -> Used:
+    """Return what is linked to these devices, or to these groups, together."""
+    sql = (
+        f"select measure, sum(amount)::bigint from {link.owner}_quota_use"  # noqa: S608 - constant names
+        f" where {link.owner_column} = any($1::bigint[]) and measure = any($2::text[]) group by measure"
+    )
+    return _in_order(kind, kind.applied, await q.fetch(sql, list(owner_ids), kind.keys(kind.applied)))
+
+
 async def applied(
     q: Queries, kind: Kind, *, devices: Collection[int] = (), groups: Collection[int] = ()
 ) -> Used:
     """Return the most that one of these devices has, or one that is in these groups or below them.
 
-    An empty group counts as a device in it would.
+    What is linked to a device and to a group counts for both. An empty group counts as a device in it would.
     """
-    row = await q.fetch_row(_applied_sql(kind), list(devices), list(groups))
-    assert row is not None
-    return tuple(row.values())
+    keys = kind.keys(kind.applied)
+    return _in_order(kind, kind.applied, await q.fetch(_APPLIED, list(devices), list(groups), keys))
 
 
-def _applied_sql(kind: Kind) -> str:
-    by_device, *by_groups = kind.links
-    if by_groups:
-        (by_group,) = by_groups
-        linked_groups = (
-            f"select distinct chain.group_id, link.{by_group.property_column} as property_id"  # noqa: S608 - constants
-            f" from chain join {by_group.table} link on link.{by_group.owner_column} = chain.above_id"
-        )
-    else:
-        linked_groups = "select 0::bigint as group_id, 0::bigint as property_id where false"
-    columns = [f"c{number}" for number in range(len(kind.applied))]
-    costs = ", ".join(
-        f"sum({measure.cost}) as {name}" for measure, name in zip(kind.applied, columns, strict=True)
+async def applied_to_all(q: Queries, kind: Kind) -> Used:
+    """Return the most that a device has of all there are."""
+    keys = kind.keys(kind.applied)
+    return _in_order(kind, kind.applied, await q.fetch(_APPLIED_TO_ALL, keys))
+
+
+def _in_order(kind: Kind, measures: Sequence[Measure], rows: Iterable[Row | tuple[str, int]]) -> Used:
+    found = {row[0]: row[1] for row in rows}
+    return tuple(found.get(key, 0) for key in kind.keys(measures))
+
+
+_CHAINS = """
+    with recursive above (id, level) as (
+        select id, 1 from groups where id = any($2::bigint[])
+        union select group_id, 1 from devices where id = any($1::bigint[]) and group_id is not null
+        union select g.group_id, level + 1 from above join groups g using (id)
+            where g.group_id is not null and level < 3
     )
-    both = ", ".join(f"device.{name} + coalesce(inherited.{name}, 0)" for name in columns)
-    most = ", ".join(f"coalesce(max({name}), 0)::bigint" for name in columns)
-    return f"""
-        with below as (
-            select id from groups where id = any($2::bigint[])
-            union select id from groups where group_id = any($2::bigint[])
-            union select g2.id from groups g1 join groups g2 on g2.group_id = g1.id
-                where g1.group_id = any($2::bigint[])
-        ),
-        concerned as (
-            select id, group_id from devices where id = any($1::bigint[])
-            union select id, group_id from devices where group_id in (select id from below)
-        ),
-        place as (
-            select id from below union select group_id from concerned where group_id is not null
-        ),
-        chain (group_id, above_id) as (
-            select id, id from place
-            union select g.id, g.group_id from place join groups g using (id) where g.group_id is not null
-            union select g.id, above.group_id from place join groups g using (id)
-                join groups above on above.id = g.group_id where above.group_id is not null
-        ),
-        linked as materialized ({linked_groups}),
-        inherited as (
-            select linked.group_id, {costs} from linked join {kind.table} p on p.id = linked.property_id
-            group by linked.group_id
-        ),
-        device as (
-            select concerned.id, concerned.group_id, {costs} from concerned
-            join {by_device.table} link on link.{by_device.owner_column} = concerned.id
-            join {kind.table} p on p.id = link.{by_device.property_column}
-            left join linked on linked.group_id = concerned.group_id and linked.property_id = p.id
-            where linked.property_id is null
-            group by concerned.id, concerned.group_id
-        ),
-        had ({", ".join(columns)}) as (
-            select {", ".join(columns)} from inherited
-            union all
-            select {both} from device left join inherited on inherited.group_id = device.group_id
-        )
-        select {most} from had
-    """  # noqa: S608 - constant SQL
-
-
-def _list(measures: Iterable[Measure]) -> str:
-    return ", ".join(f"({measure.cost})::bigint" for measure in measures)
-
-
-def _sums(measures: Sequence[Measure]) -> str:
-    return ", ".join(f"coalesce(sum({measure.cost}), 0)::bigint" for measure in measures)
+    select distinct id from above order by id
+"""
+_ADD_LOCKS = """
+    insert into quota_locks select id from groups where id = any($1::bigint[]) order by id
+    on conflict do nothing
+"""
+_LOCK = "select from quota_locks where group_id = any($1::bigint[]) order by group_id for update"
+_BELOW = """
+    below as (
+        select id from groups where id = any($2::bigint[])
+        union select id from groups where group_id = any($2::bigint[])
+        union select g2.id from groups g1 join groups g2 on g2.group_id = g1.id
+            where g1.group_id = any($2::bigint[])
+    ),
+    concerned as (
+        select id, group_id from devices where id = any($1::bigint[])
+        union select id, group_id from devices where group_id in (select id from below)
+    ),
+    place as (
+        select id from below union select group_id from concerned where group_id is not null
+    )
+"""
+_MOST = """
+    chain (group_id, above_id) as (
+        select id, id from place
+        union all select g.id, g.group_id from place join groups g using (id) where g.group_id is not null
+        union all select g.id, above.group_id from place join groups g using (id)
+            join groups above on above.id = g.group_id where above.group_id is not null
+    ),
+    inherited as (
+        select chain.group_id, measure, sum(amount) as amount
+        from chain join group_quota_use used on used.group_id = chain.above_id
+        where measure = any({measures}) group by 1, 2
+    ),
+    had as (
+        select measure, amount from inherited
+        union all
+        select used.measure, used.amount + coalesce(inherited.amount, 0)
+        from concerned join device_quota_use used on used.device_id = concerned.id
+        left join inherited on inherited.group_id = concerned.group_id and inherited.measure = used.measure
+        where used.measure = any({measures})
+    )
+    select measure, max(amount)::bigint from had group by measure
+"""
+_APPLIED = f"with {_BELOW}, {_MOST.format(measures='$3::text[]')}"
+_ALL = "concerned as (select id, group_id from devices), place as (select id from groups)"
+_APPLIED_TO_ALL = f"with {_ALL}, {_MOST.format(measures='$1::text[]')}"

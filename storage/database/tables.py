@@ -7,7 +7,7 @@ A plain resource needs only a table, a record and a declaration:
 
 import types
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -85,25 +85,30 @@ class Table(Generic[R]):
     secrets: frozenset[str] = frozenset()
     """Columns that are encrypted; of `attributes` those that storage/secret_attributes.py names."""
 
-    async def insert(self, q: Queries, record: R) -> R:
+    async def insert(self, q: Queries, record: R, **columns: Value) -> R:
         """Store a new row; its id is ignored. Return the record with its id.
+
+        `columns` are those that are no fields of the record.
 
         Raises:
             Conflict: A unique value is already in use.
             StatementRejected: A reference does not exist, or a value is out of range.
         """
-        row_id = await self._insert(q, record, self._stored_columns)
+        row_id = await self._insert(q, record, self._stored_columns, columns)
         return msgspec.structs.replace(record, id=row_id)
 
     async def insert_named(self, q: Queries, record: R) -> None:
         """Store a new row under the id of the record. Raises as `insert`."""
-        await self._insert(q, record, self._columns)
+        await self._insert(q, record, self._columns, {})
 
-    async def _insert(self, q: Queries, record: R, columns: Sequence[str]) -> Value:
-        names = ", ".join(f'"{column}"' for column in columns)
-        places = ", ".join(f"${number}" for number in range(1, len(columns) + 1))
+    async def _insert(
+        self, q: Queries, record: R, columns: Sequence[str], more: Mapping[str, Value]
+    ) -> Value:
+        names = ", ".join(f'"{column}"' for column in (*columns, *more))
+        places = ", ".join(f"${number}" for number in range(1, len(columns) + len(more) + 1))
         sql = f'insert into "{self.name}" ({names}) values ({places}) returning id'  # noqa: S608 - constant names
-        return await q.fetch_value(sql, *(self._to_column(q, record, column) for column in columns))
+        values = (self._to_column(q, record, column) for column in columns)
+        return await q.fetch_value(sql, *values, *more.values())
 
     async def fetch(self, q: Queries, row_id: int, *, lock: bool = False) -> R | None:
         """Return the record with this id, or None.

@@ -84,9 +84,8 @@ def with_role(role: str) -> Condition:
     return Condition(_ROLES, (role,))
 
 
-async def add_creator(q: Queries, user_id: int, company_id: int) -> None:
-    """Record the creator of a company, and link them to it as its manager."""
-    await q.execute("update companies set creator_id = $1 where id = $2", user_id, company_id)
+async def add_first_manager(q: Queries, user_id: int, company_id: int) -> None:
+    """Link who created a company to it as its manager."""
     sql = "insert into user_company (user_id, company_id, manager) values ($1, $2, true)"
     await q.execute(sql, user_id, company_id)
 

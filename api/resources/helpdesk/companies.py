@@ -18,6 +18,7 @@ from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources import quotas
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, memberships_of, require_manager
 from motorpool.api.resources.helpdesk.company_policy import narrowed, whole_number
 from motorpool.api.resources.helpdesk.rule_settings import checked_rules, keep_rules
@@ -103,9 +104,11 @@ class CompaniesPolicy(LinkedPolicy[Company]):
     async def insert(self, call: Call, transaction: Queries, new: Company) -> Company:
         """Store; the creator is its manager."""
         await _require_room(call, transaction)
-        stored = await self.table.insert(transaction, new)
+        name = self.table.name
+        stored = await self.table.insert(transaction, new, **quotas.creator_columns(call, name))
         assert isinstance(stored, Company)
-        await companies.add_creator(transaction, call.caller.id, stored.id)
+        await quotas.require_room(call, transaction, stored, name)
+        await companies.add_first_manager(transaction, call.caller.id, stored.id)
         if RULES in stored.attributes:
             await keep_rules(transaction, stored.id, stored.attributes)
         link = LinkChanged("user", call.caller.id, "company", stored.id)

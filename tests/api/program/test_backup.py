@@ -220,6 +220,35 @@ async def test_a_database_of_the_users_own_goes_the_same_way(filled, empty, tmp_
     assert sorted(path.name for path in empty.data.iterdir()) == ["media"]
 
 
+async def test_a_restored_database_goes_on_counting_towards_quotas(filled, empty, tmp_path):
+    def used():
+        return dumps.query(
+            empty.database,
+            "select measure, amount from device_quota_use union all"
+            " select measure, amount from user_quota_use where measure like '%:links' order by 1",
+        ).splitlines()
+
+    one_more = """
+        with made as (
+            insert into notifications (type, creator_id) select 'alarm', min(id) from users returning id
+        ),
+        linked as (insert into user_notification (user_id, notification_id)
+            select min(users.id), made.id from users, made group by made.id)
+        insert into device_notification (device_id, notification_id)
+            select devices.id, made.id from devices, made
+    """
+    dumps.query(filled.database, "insert into devices (name, unique_id) values ('Van', '1')")
+    dumps.query(filled.database, one_more)
+    await back_up(filled, tmp_path / "x")
+    for force in (False, True):
+        await restore(empty, tmp_path / "x", force=force)
+        assert used() == ["notifications:links|1", "notifications:rows|1"]
+        dumps.query(empty.database, one_more)
+        assert used() == ["notifications:links|2", "notifications:rows|2"]
+        dumps.query(empty.database, "delete from notifications")
+        assert used() == ["notifications:links|0", "notifications:rows|0"]
+
+
 async def test_files_without_a_database_are_kept_aside(filled, empty, tmp_path):
     file = tmp_path / "x.backup"
     await back_up(filled, file)

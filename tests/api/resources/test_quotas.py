@@ -163,8 +163,9 @@ async def test_a_device_has_no_more_than_its_quota_directly_and_by_its_groups(li
     assert await link(admin, deviceId=device_id, geofenceId=areas[1]) == LINKED
     for owner in ({"deviceId": device_id}, {"groupId": group}, {"groupId": top}):
         assert await link(admin, **owner, geofenceId=areas[2]) == refused(text, "device_geofences")
-        # What it has already is counted once.
-        assert await link(admin, **owner, geofenceId=areas[0]) == LINKED
+    # What is there already may be linked again; what is linked to a device and to its group counts for both.
+    assert await link(admin, groupId=top, geofenceId=areas[0]) == LINKED
+    assert await link(admin, deviceId=device_id, geofenceId=areas[0]) == refused(text, "device_geofences")
     text = "a device would have 8 points of geofences, of at most 7"
     answer = await admin.put(f"/geofences/{areas[0]}", json={"name": "x", "area": SQUARE})
     assert (answer.status, answer.text) == refused(text, "device_geofence_points")
@@ -265,7 +266,7 @@ async def test_what_exceeds_a_quota_already_stays_and_is_named_once_at_the_start
 async def test_every_measure_has_its_settings():
     settings = QuotaSettings()
     for kind in quotas.KINDS:
-        for measure in kind.owned:
+        for measure in (*kind.owned, *kind.shared):
             assert settings.limit("user", measure.name) <= settings.limit("server", measure.name)
         for measure in kind.applied:
             assert settings.limit("device", measure.name) > 0
@@ -293,3 +294,90 @@ async def test_areas_are_of_limited_length(served):
     area = f"POLYGON (({' ' * 100_000}1 1, 1 2, 2 2))"
     answer = await served.admin.post("/geofences", json={"name": "x", "area": area})
     assert (answer.status, answer.text) == (400, "area: longer than 100000 characters")
+
+
+async def test_links_of_a_group_and_of_devices_in_it_exceed_no_quota_together(limited):
+    admin = limited.admin
+    group = await made(admin, "/groups", name="group")
+    device_id = await limited.device(admin, "1", groupId=group)
+    areas = [await geofence(admin) for _ in range(4)]
+    admins = [await limited.log_in("admin@example.org", "admin") for _ in areas]
+    owners = ({"groupId": group}, {"deviceId": device_id}) * 2
+    answers = await in_parallel(
+        *(
+            partial(each.post, "/permissions", json={**owner, "geofenceId": number})
+            for each, owner, number in zip(admins, owners, areas, strict=True)
+        )
+    )
+    assert sorted(each.status for each in answers) == [204] * 2 + [400] * 2
+
+
+async def test_users_linked_to_notifications_count_for_who_created_these(starting):
+    async with starting(quotas=QuotaSettings(user_notified=3, server_notified=5)) as served:
+        ann = await served.user("ann", userLimit=-1)
+        others = [
+            await made(ann, "/users", name=name, email=f"{name}@x", password="a long one") for name in "bcd"
+        ]
+        mine = await made(ann, "/notifications", type="alarm")
+        for user_id in others[:2]:
+            assert await link(ann, userId=user_id, notificationId=mine) == LINKED
+            assert await link(ann, userId=user_id, notificationId=mine) == LINKED
+        text = "the user would have 4 links of users to notifications, of at most 3"
+        assert await link(ann, userId=others[2], notificationId=mine) == refused(text, "user_notified")
+        # An administrator's link counts for the creator as well; theirs only for all.
+        assert await link(served.admin, userId=others[2], notificationId=mine) == refused(
+            text, "user_notified"
+        )
+        number = await made(served.admin, "/notifications", type="alarm")
+        assert await link(served.admin, userId=others[0], notificationId=number) == LINKED
+        text = "the server would have 6 links of users to notifications, of at most 5"
+        assert await link(served.admin, userId=others[1], notificationId=number) == refused(
+            text, "server_notified"
+        )
+
+
+async def test_ticket_rules_count_for_who_created_the_company(starting):
+    async with starting(quotas=QuotaSettings(user_ticket_rules=3, server_ticket_rules=4)) as served:
+        ann = await served.user("ann")
+        rule = {"name": "x", "when": {"eventTypes": ["alarm"]}}
+        first = await made(ann, "/companies", name="x", attributes={"ticketRules": [rule] * 2})
+        text = "the user would have 4 ticket rules, of at most 3"
+        body = {"name": "y", "attributes": {"ticketRules": [rule] * 2}}
+        answer = await ann.post("/companies", json=body)
+        assert (answer.status, answer.text) == refused(text, "user_ticket_rules")
+        stored = (await ann.get(f"/companies/{first}")).json()
+        grown = {**stored, "attributes": {"ticketRules": [rule] * 4}}
+        for client in (ann, served.admin):
+            answer = await client.put(f"/companies/{first}", json=grown)
+            assert (answer.status, answer.text) == refused(text, "user_ticket_rules")
+        answer = await served.admin.post(
+            "/companies", json={"name": "z", "attributes": {"ticketRules": [rule] * 3}}
+        )
+        text = "the server would have 5 ticket rules, of at most 4"
+        assert (answer.status, answer.text) == refused(text, "server_ticket_rules")
+        assert (await ann.put(f"/companies/{first}", json=stored)).status == 200
+
+
+async def test_attributes_and_texts_count_by_their_bytes(starting):
+    async with starting(quotas=QuotaSettings(user_bytes=1500)) as served:
+        ann = await served.user("ann", deviceLimit=-1)
+        note = {"note": "x" * 700}
+        for path, body in (
+            ("/geofences", {"name": "x", "area": TRIANGLE}),
+            ("/drivers", {"name": "x", "uniqueId": "1"}),
+            ("/groups", {"name": "x"}),
+            ("/notifications", {"type": "alarm"}),
+        ):
+            first = await made(ann, path, **body, attributes=note)
+            more = {**body, **({"uniqueId": "2"} if path == "/drivers" else {})}
+            answer = await ann.post(path, json={**more, "attributes": {"note": "x" * 900}})
+            assert (answer.status, "bytes of " in answer.text) == (400, True), path
+            shown = (await ann.get(f"{path}/{first}")).json()
+            answer = await ann.put(f"{path}/{first}", json={**shown, "attributes": {"note": "x" * 1500}})
+            assert (answer.status, "(quotas.user_bytes)" in answer.text) == (400, True), path
+        device_id = await served.device(ann, "1", attributes=note)
+        device = (await ann.get(f"/devices/{device_id}")).json()
+        answer = await ann.put(f"/devices/{device_id}", json={**device, "attributes": {"note": "x" * 1500}})
+        assert answer.text == (
+            "the user would have 1512 bytes of devices, of at most 1500 (quotas.user_bytes)"
+        )

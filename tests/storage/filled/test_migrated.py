@@ -1,10 +1,12 @@
 """What migrations make of a database that a release has filled, field by field, and when they are killed."""
 
+import json
 import signal
 import subprocess
 import sys
 from collections import Counter
 from datetime import datetime, timedelta
+from functools import partial
 
 import pytest
 import trio
@@ -111,6 +113,81 @@ def bindings(before):
             yield {"device_id": device_id, **since, "registration": None, "code": None}
 
 
+def json_bytes(value):
+    """As long as PostgreSQL writes JSON."""
+    return len(json.dumps(value, ensure_ascii=False).encode())
+
+
+def users_use(before):
+    """What is counted of what users have created: the first of those that are linked to a row."""
+    found = Counter()
+    links = {
+        **{
+            table: f"user_{table.removesuffix('s')}"
+            for table in ("geofences", "drivers", "orders", "calendars")
+        },
+        **{
+            table: f"user_{table.removesuffix('s')}"
+            for table in ("notifications", "commands", "groups", "devices")
+        },
+        "maintenance": "user_maintenance",
+        "scheduled_commands": "user_scheduled_command",
+        "scheduled_reports": "user_report",
+    }
+    for table, link in links.items():
+        column = f"{link.removeprefix('user_')}_id"
+        for row in before[table]:
+            users = [each["user_id"] for each in before[link] if each[column] == row["id"]]
+            user = min(users, default=None)
+            size = json_bytes(row["attributes"])
+            size += sum(len(row.get(name, "").encode()) for name in ("area", "data"))
+            found[user, f"{table}:bytes"] += size
+            if table != "devices":
+                found[user, f"{table}:rows"] += 1
+            if table == "geofences":
+                found[user, "geofences:points"] += row["area"].count(",") + 1
+            if table == "notifications":
+                found[user, "notifications:links"] += len(users)
+    for row in before["companies"]:
+        found[row["creator_id"], "companies:rules"] += len(row["attributes"].get("ticketRules", []))
+    return rows_of("user", found)
+
+
+def owners_use(owner, before):
+    """What is linked to devices, or to groups."""
+    found = Counter()
+    for name, table, measures in (
+        ("geofence", "geofences", {"rows": lambda _: 1, "points": lambda row: row["area"].count(",") + 1}),
+        (
+            "attribute",
+            "computed_attributes",
+            {"rows": lambda _: 1, "characters": lambda row: len(row["expression"])},
+        ),
+        ("maintenance", "maintenance", {"rows": lambda _: 1}),
+        ("notification", "notifications", {"rows": lambda _: 1}),
+        (
+            "scheduled_command",
+            "scheduled_commands",
+            {"steps": lambda row: len(row["on_start"]) + len(row["on_end"])},
+        ),
+    ):
+        rows = {row["id"]: row for row in before[table]}
+        for link in before[f"{owner}_{name}"]:
+            for measure, size in measures.items():
+                found[link[f"{owner}_id"], f"{table}:{measure}"] += size(rows[link[f"{name}_id"]])
+    for link in before["device_device"] if owner == "device" else ():
+        found[link["device_id"], "devices:linked"] += 1
+    return rows_of(owner, found)
+
+
+def rows_of(owner, found):
+    return [
+        {f"{owner}_id": number, "measure": measure, "amount": amount}
+        for (number, measure), amount in found.items()
+        if amount
+    ]
+
+
 def sequences(before):
     gone = {"outbox_id_seq", "ticket_messages_id_seq", "ticket_message_attempts_id_seq"}
     kept = [row for row in before["sequences"] if row["sequencename"] not in gone]
@@ -121,13 +198,6 @@ def sequences(before):
         {"sequencename": "deliveries_id_seq", "last_value": deliveries},
         {"sequencename": "delivery_attempts_id_seq", "last_value": of_attempts},
     ]
-
-
-def without_empty_texts(table, *names):
-    """An empty text is an absent one."""
-    return {
-        table: lambda before: [row | {name: row[name] or None for name in names} for row in before[table]]
-    }
 
 
 def created(table, link, column):
@@ -144,7 +214,10 @@ def created(table, link, column):
 
 INTENDED = {
     "openid_identities": lambda before: [{**row, "existed": False} for row in before["openid_identities"]],
-    **without_empty_texts("devices", "phone", "model", "contact", "category"),
+    "devices": lambda before: [
+        {**row, **{name: row[name] or None for name in ("phone", "model", "contact", "category")}}
+        for row in created("devices", "user_device", "device_id")(before)
+    ],
     "geofences": created("geofences", "user_geofence", "geofence_id"),
     "drivers": created("drivers", "user_driver", "driver_id"),
     "orders": created("orders", "user_order", "order_id"),
@@ -155,6 +228,10 @@ INTENDED = {
     "groups": created("groups", "user_group", "group_id"),
     "scheduled_commands": created("scheduled_commands", "user_scheduled_command", "scheduled_command_id"),
     "scheduled_reports": created("scheduled_reports", "user_report", "report_id"),
+    "quota_locks": lambda _: [],
+    "user_quota_use": users_use,
+    "device_quota_use": partial(owners_use, "device"),
+    "group_quota_use": partial(owners_use, "group"),
     "deliveries": lambda before: [*delivered_to_companies(before), *delivered_to_users(before)],
     "receivers": lambda before: list(receivers(before)),
     "delivery_attachments": lambda before: list(attachments(before)),
