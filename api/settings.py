@@ -148,9 +148,11 @@ class QuotaSettings:
     """Points of all geofences that one user creates."""
     user_tasks: Annotated[int, Meta(ge=1)] = 500
     """Notifications that one user creates, and as many scheduled commands and scheduled reports."""
+    user_calendar_cost: Annotated[int, Meta(ge=1, extra={"unit": "steps"})] = 2_000_000
+    """Cost of all calendars that one user creates; shifts of a week cost some hundred steps."""
     user_notified: Annotated[int, Meta(ge=1, extra={"unit": "links"})] = 5_000
     """Links of users to the notifications that one user creates: an event is compared with each of them."""
-    user_ticket_rules: Annotated[int, Meta(ge=1, extra={"unit": "rules"})] = 500
+    user_ticket_rules: Annotated[int, Meta(ge=1, extra={"unit": "rules"})] = 200
     """Ticket rules of all companies that one user creates."""
     server_records: Annotated[int, Meta(ge=1)] = 200_000
     """Geofences of all users, and as many of each other kind of `user_records`."""
@@ -160,6 +162,8 @@ class QuotaSettings:
     """Points of the geofences of all users."""
     server_tasks: Annotated[int, Meta(ge=1)] = 20_000
     """Notifications of all users, and as many scheduled commands and scheduled reports."""
+    server_calendar_cost: Annotated[int, Meta(ge=1, extra={"unit": "steps"})] = 20_000_000
+    """Cost of the calendars of all users."""
     server_notified: Annotated[int, Meta(ge=1, extra={"unit": "links"})] = 100_000
     """Links of users to the notifications of all users."""
     server_ticket_rules: Annotated[int, Meta(ge=1, extra={"unit": "rules"})] = 10_000

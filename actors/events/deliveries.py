@@ -1,37 +1,37 @@
 """Plans the deliveries of a batch of events, in the transaction that matches them with notifications."""
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import trio
 
 from motorpool.actors.deliveries.notice import EventFacts
-from motorpool.actors.events.matching import concerns, notificators_of, subject_of, wanted_by
+from motorpool.actors.events.matching import Subject, concerns, notificators_of, subject_of, wanted_by
 from motorpool.actors.geocoding.places import smallest_first
-from motorpool.actors.work.stored_calendars import StoredCalendars, zone_of
-from motorpool.codecs.calendars.content_lines import CalendarError
+from motorpool.actors.work.open_calendars import CalendarLook, OpenCalendars
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, server, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.deliveries import receivers
 from motorpool.storage.devices import commands, devices, positions
 from motorpool.storage.events import notifications
-from motorpool.storage.events.notifications import Match, UnmatchedEvent
+from motorpool.storage.events.waiting import WaitingEvent
 from motorpool.storage.records import Command, Event, Notification, Position, ServerSettings, User
 
-MAX_MATCHES = 4_000
-"""Most matches that are read at once; of more, only the events that are complete are handled now."""
+MAX_WORK = 4_000
+"""Recipients and notifications of the events of one batch, beyond which the others wait for the next."""
 ROWS_AT_A_TIME = 10
 """Notifications that are read without a pause for other tasks: their lists may take a millisecond."""
 
 
-class EventDelivery(msgspec.Struct):
+class EventDelivery(msgspec.Struct, frozen=True):
     """An event and who gets it by which notificator."""
 
     facts: EventFacts
-    recipients: dict[str, dict[int, bool]] = {}
+    recipients: Mapping[str, Mapping[int, bool]] = {}
     """Notificator -> user -> whether it is urgent."""
 
 
@@ -49,6 +49,8 @@ class BatchPlan(msgspec.Struct, frozen=True):
     """The events that are handled, and what follows from them."""
 
     handled_ids: tuple[int, ...]
+    looked_at: int
+    """Events from the first on, with those whose calendars have to be computed before they are handled."""
     events: tuple[EventDelivery, ...] = ()
     commands: tuple[CommandDelivery, ...] = ()
     users: dict[int, User] = {}
@@ -61,111 +63,184 @@ class BatchPlan(msgspec.Struct, frozen=True):
 
 async def plan_batch(
     transaction: Queries,
-    waiting: Sequence[UnmatchedEvent],
-    calendars: StoredCalendars,
+    waiting: Sequence[WaitingEvent],
+    calendars: OpenCalendars,
     *,
     now: datetime,
     max_age: timedelta,
     link: str,
 ) -> BatchPlan:
-    """Return what these events send to whom; the number of statements does not depend on how many users.
+    """Return what the first of these events send to whom, as many as are not too much work.
 
     Events that were older than `max_age` when they were stored send nothing. `link` is the console's URL.
     """
-    handled = tuple(each.event.id for each in waiting)
-    fresh = [each.event for each in waiting if each.event.event_time >= each.stored - max_age]
-    matches = await notifications.find_matches(transaction, fresh, now=now, limit=MAX_MATCHES + 1)
-    if len(matches) > MAX_MATCHES:
-        last_id = matches[-1].event_id
-        if last_id > matches[0].event_id:
-            handled = tuple(event_id for event_id in handled if event_id < last_id)
-            matches = [each for each in matches if each.event_id < last_id]
-        else:
-            first = next(event for event in fresh if event.id == last_id)
-            handled = tuple(event_id for event_id in handled if event_id <= last_id)
-            matches = await notifications.find_matches(transaction, [first], now=now)
-    if not matches:
-        return BatchPlan(handled)
-    server_row = await server.fetch(transaction)
-    selected = await _select(transaction, fresh, matches, calendars, server_row)
-    if not selected:
-        return BatchPlan(handled)
-    user_ids = sorted({match.user_id for match, _ in selected})
-    events = {event.id: event for event in fresh}
-    facts = await _facts(
-        transaction, [events[each] for each in sorted({m.event_id for m, _ in selected})], link
+    fresh = {each.event.id for each in waiting if each.event.event_time >= each.stored - max_age}
+    candidates = await _candidates(
+        transaction, [each.event for each in waiting if each.event.id in fresh], now
     )
-    deliveries = {each.event.id: EventDelivery(each, {}) for each in facts}
-    for match, notification in selected:
-        urgent = notification.attributes.get("priority") is True
-        for name in notificators_of(notification):
-            if name != "command":
-                recipients = deliveries[match.event_id].recipients.setdefault(name, {})
-                recipients[match.user_id] = recipients.get(match.user_id, False) or urgent
+    look = await calendars.look(
+        transaction,
+        (one.notification.calendar_id for each in candidates.values() for one in each),
+    )
+    notified: dict[int, _Notified] = {}
+    known: dict[tuple[int, ...], _Notified] = {}
+    handled: list[int] = []
+    postponed: set[int] = set()
+    events: dict[int, Event] = {}
+    work = looked = 0
+    for each in waiting:
+        event = each.event
+        found = candidates.get((event.device_id, event.type)) if event.id in fresh else None
+        if found is not None:
+            if work > MAX_WORK:
+                break
+            selected = _selected(found, event, look)
+            await trio.lowlevel.checkpoint()
+            if selected is None or event.device_id in postponed:
+                postponed.add(event.device_id)
+                looked += 1
+                continue
+            # Who is notified of one event of a device is mostly notified of the next.
+            key = (event.device_id, *(one.notification.id for one in selected))
+            if selected:
+                if key not in known:
+                    known[key] = _notified_by(selected)
+                notified[event.id] = known[key]
+                events[event.id] = event
+                work += known[key].work
+            work += 1 + len(selected) // ROWS_AT_A_TIME
+        handled.append(event.id)
+        looked += 1
+    if not notified:
+        return BatchPlan(tuple(handled), looked)
+    facts = await _facts(transaction, list(events.values()), link)
+    deliveries = tuple(EventDelivery(each, notified[each.event.id].recipients) for each in facts)
+    user_ids = sorted({user_id for each in notified.values() for user_id in each.user_ids})
     seen_zones: frozenset[tuple[int, int]] = frozenset()
     if zone_ids := {zone.id for each in facts for zone in each.zones}:
         seen_zones = await links.find_among(transaction, links.USER_GEOFENCE, user_ids, zone_ids)
     # Sockets have no receiver that could be paused.
-    has_lanes = any(each.recipients.keys() - {"web"} for each in deliveries.values())
+    has_lanes = any(each.recipients.keys() - {"web"} for each in deliveries)
     return BatchPlan(
-        handled,
-        tuple(deliveries.values()),
-        await _commands(transaction, events, selected),
+        tuple(handled),
+        looked,
+        deliveries,
+        await _commands(transaction, events, notified),
         {user.id: user for user in await users.TABLE.fetch_many(transaction, user_ids)},
         frozenset(await receivers.paused(transaction, user_ids) if has_lanes else ()),
-        server_row,
+        await server.fetch(transaction),
         seen_zones,
     )
 
 
-async def _select(
-    transaction: Queries,
-    events: Iterable[Event],
-    matches: Iterable[Match],
-    calendars: StoredCalendars,
-    server_row: ServerSettings,
-) -> list[tuple[Match, Notification]]:
-    """Return the matches whose notification concerns the event at its time."""
-    by_id = {event.id: event for event in events}
-    rows = await plain_tables.NOTIFICATIONS.fetch_many(
-        transaction, sorted({match.notification_id for match in matches})
+class _Candidate(NamedTuple):
+    """A notification, and the users who get it of events of the device."""
+
+    notification: Notification
+    wanted: Subject
+    user_ids: tuple[int, ...]
+
+
+class _Candidates:
+    """The notifications for events of one type of a device, found by what they are restricted to."""
+
+    def __init__(self, kind: str) -> None:
+        self._by_alarm = kind == "alarm"
+        self._unrestricted: list[_Candidate] = []
+        self._restricted: dict[str, list[_Candidate]] = {}
+
+    def add(self, candidate: _Candidate) -> None:
+        """Add a notification of this type."""
+        wanted = candidate.wanted
+        keys = wanted.alarms if self._by_alarm else wanted.geofence_ids
+        if not (keys or self._by_alarm):
+            self._unrestricted.append(candidate)
+        for key in keys:
+            self._restricted.setdefault(key, []).append(candidate)
+
+    def __iter__(self) -> Iterator[_Candidate]:
+        yield from self._unrestricted
+        yield from itertools.chain.from_iterable(self._restricted.values())
+
+    def of(self, subject: Subject) -> Sequence[_Candidate]:
+        """Return the notifications that concern an event of the type, calendars aside, in one order."""
+        keys = subject.alarms if self._by_alarm else subject.geofence_ids
+        found = {
+            candidate.notification.id: candidate
+            for key in keys
+            for candidate in self._restricted.get(key, ())
+            if concerns(candidate.wanted, subject)
+        }
+        return [*self._unrestricted, *(found[number] for number in sorted(found))]
+
+
+class _Notified(msgspec.Struct, frozen=True):
+    """Who is notified of an event, and how."""
+
+    recipients: Mapping[str, Mapping[int, bool]]
+    """Notificator -> user -> whether it is urgent."""
+    commands: Mapping[int, Sequence[int]]
+    """Saved command -> users with whose rights it may be sent."""
+    user_ids: frozenset[int]
+    work: int
+
+
+def _notified_by(selected: Sequence[_Candidate]) -> _Notified:
+    recipients: dict[str, dict[int, bool]] = {}
+    commands: dict[int, set[int]] = {}
+    for notification, _, user_ids in selected:
+        urgent = notification.attributes.get("priority") is True
+        for name in notificators_of(notification):
+            if name == "command":
+                if notification.command_id:
+                    commands.setdefault(notification.command_id, set()).update(user_ids)
+                continue
+            of_name = recipients.setdefault(name, {})
+            for user_id in user_ids:
+                of_name[user_id] = of_name.get(user_id, False) or urgent
+    users_of_all = frozenset(itertools.chain.from_iterable(each.user_ids for each in selected))
+    return _Notified(
+        recipients,
+        {command_id: sorted(user_ids) for command_id, user_ids in commands.items()},
+        users_of_all,
+        sum(map(len, recipients.values())),
     )
-    known = {row.id: row for row in rows}
-    subjects = {event_id: subject_of(event) for event_id, event in by_id.items()}
+
+
+async def _candidates(
+    transaction: Queries, events: Sequence[Event], now: datetime
+) -> dict[tuple[int, str], _Candidates]:
+    """Return the notifications for events like these, by device and type."""
+    subjects = {(event.device_id, event.type) for event in events}
+    matches = await notifications.find_matches(transaction, subjects, now=now)
+    wanted_ids = sorted({match.notification_id for match in matches})
+    rows = {row.id: row for row in await plain_tables.NOTIFICATIONS.fetch_many(transaction, wanted_ids)}
     wanted = {}
-    for notification in rows:
-        wanted[notification.id] = wanted_by(notification)
+    for number, row in rows.items():
+        wanted[number] = wanted_by(row)
         if len(wanted) % ROWS_AT_A_TIME == 0:
             await trio.lowlevel.checkpoint()
-    concerned = {
-        (match.event_id, match.notification_id)
-        for match in matches
-        if match.notification_id in known
-        and concerns(wanted[match.notification_id], subjects[match.event_id])
-    }
-    calendar_ids = sorted({known[each].calendar_id for _, each in concerned} - {0})
-    if calendar_ids:
-        stored = await plain_tables.CALENDARS.fetch_many(transaction, calendar_ids)
-        by_calendar = {row.id: row for row in stored}
-        closed = set()
-        for event_id, notification_id in concerned:
-            row = by_calendar.get(known[notification_id].calendar_id)
-            if row is None:
-                continue
-            zone = zone_of(row.attributes, server_row.attributes)
-            try:
-                is_covered = await calendars.covers(row, by_id[event_id].event_time, zone)
-            except CalendarError:
-                # Stored before such text was refused: it restricts nothing.
-                continue
-            if not is_covered:
-                closed.add((event_id, notification_id))
-        concerned -= closed
-    return [
-        (match, known[match.notification_id])
-        for match in matches
-        if (match.event_id, match.notification_id) in concerned
-    ]
+    found: dict[tuple[int, str], _Candidates] = {}
+    for count, match in enumerate(matches):
+        number = match.notification_id
+        if number in rows:
+            subject = match.device_id, match.type
+            if subject not in found:
+                found[subject] = _Candidates(match.type)
+            found[subject].add(_Candidate(rows[number], wanted[number], match.user_ids))
+        if count % ROWS_AT_A_TIME == 0:
+            await trio.lowlevel.checkpoint()
+    return found
+
+
+def _selected(found: _Candidates, event: Event, look: CalendarLook) -> list[_Candidate] | None:
+    """Return the notifications that concern an event; None if some of their calendars must be computed."""
+    candidates = found.of(subject_of(event))
+    # All are asked, so that all that is missing is computed.
+    are_open = [look.covers(each.notification.calendar_id, event.event_time) for each in candidates]
+    if None in are_open:
+        return None
+    return [each for each, is_open in zip(candidates, are_open, strict=True) if is_open]
 
 
 async def _facts(transaction: Queries, events: Sequence[Event], link: str) -> list[EventFacts]:
@@ -219,23 +294,25 @@ def _driver_id(event: Event, position: Position | None) -> str:
 
 
 async def _commands(
-    transaction: Queries, events: dict[int, Event], selected: Iterable[tuple[Match, Notification]]
+    transaction: Queries, events: Mapping[int, Event], notified: Mapping[int, _Notified]
 ) -> tuple[CommandDelivery, ...]:
     """Return each saved command once for an event, with the first user who may send it."""
-    wanted: dict[tuple[int, int], list[int]] = {}
-    for match, notification in selected:
-        if notification.command_id and "command" in notificators_of(notification):
-            wanted.setdefault((match.event_id, notification.command_id), []).append(match.user_id)
+    wanted = {
+        (user_id, command_id)
+        for each in notified.values()
+        for command_id, user_ids in each.commands.items()
+        for user_id in user_ids
+    }
     if not wanted:
         return ()
-    pairs = sorted({(user_id, key[1]) for key, user_ids in wanted.items() for user_id in user_ids})
-    permitted = await notifications.command_senders(transaction, pairs)
+    permitted = await notifications.command_senders(transaction, sorted(wanted))
     saved = await commands.TABLE.fetch_many(transaction, {command_id for _, command_id in wanted})
     by_id = {command.id: command for command in saved}
     found = []
-    for (event_id, command_id), user_ids in wanted.items():
-        sender = next((each for each in sorted(user_ids) if (each, command_id) in permitted), 0)
-        if sender and command_id in by_id:
-            device_id = events[event_id].device_id
-            found.append(CommandDelivery(event_id, device_id, by_id[command_id], sender))
+    for event_id, each in notified.items():
+        for command_id, user_ids in each.commands.items():
+            sender = next((user for user in user_ids if (user, command_id) in permitted), 0)
+            if sender and command_id in by_id:
+                device_id = events[event_id].device_id
+                found.append(CommandDelivery(event_id, device_id, by_id[command_id], sender))
     return tuple(found)

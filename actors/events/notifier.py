@@ -29,7 +29,7 @@ from motorpool.actors.messages.topics import (
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
 from motorpool.actors.work.event_consumer import EventConsumer
-from motorpool.actors.work.stored_calendars import StoredCalendars
+from motorpool.actors.work.open_calendars import OpenCalendars
 from motorpool.runtime import Actor, ActorError, Lagged
 from motorpool.storage.accounts import server, users
 from motorpool.storage.database.database import Database
@@ -39,6 +39,7 @@ from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.devices import commands
 from motorpool.storage.errors import StatementRejected, StorageError
 from motorpool.storage.events import notifications
+from motorpool.storage.events.waiting import WaitingEvents
 from motorpool.storage.records import Event, QueuedCommand
 
 POLL_SECONDS = 60.0
@@ -75,7 +76,7 @@ class Notifier(Actor[Never]):
         self._outgoing = outgoing
         self._max_age = timedelta(seconds=max_age_seconds)
         self._link = link
-        self._calendars = StoredCalendars()
+        self._waiting = WaitingEvents("unmatched_events", skips_locked=True)
         self._towns: Towns | None = None
         """Read when there is first something to tell."""
 
@@ -86,18 +87,20 @@ class Notifier(Actor[Never]):
             nursery.start_soon(self._send_text_commands, waiting)
             nursery.start_soon(self._report_stopped)
             consumer = EventConsumer(self, undone="events not matched", poll_seconds=POLL_SECONDS)
+            self._calendars = OpenCalendars(self._database, consumer.wake)
+            nursery.start_soon(self._calendars.run)
             self.context.listen(UNMATCHED_EVENTS, lambda _: consumer.wake())
             await consumer.run(self.context.log)
 
     async def is_waiting(self) -> bool:
         """Return whether events wait."""
-        return await notifications.is_waiting(self._database)
+        return await self._waiting.any(self._database)
 
     async def take(self, limit: int) -> int:
         """Put the messages of up to `limit` events into the outbox; return how many events that were."""
         made = _Made()
         async with self._database.transaction() as transaction:
-            waiting = await notifications.lock_unmatched(transaction, limit)
+            waiting = await self._waiting.lock(transaction, limit)
             if not waiting:
                 return 0
             plan = await plan_batch(
@@ -111,14 +114,16 @@ class Notifier(Actor[Never]):
             await self._queue_commands(transaction, plan, made)
             for delivery in plan.events:
                 await self._deliver(transaction, plan, delivery, made)
+                await trio.lowlevel.checkpoint()
             await notifications.remove_matched(transaction, plan.handled_ids)
+        self._waiting.note(waiting, plan.looked_at, limit)
         self._finish(made)
         return len(plan.handled_ids)
 
     async def discard_first(self) -> None:
         """Remove the first event without notifying anybody."""
         async with self._database.transaction() as transaction:
-            for waiting in await notifications.lock_unmatched(transaction, 1):
+            for waiting in await self._waiting.lock(transaction, 1):
                 await notifications.remove_matched(transaction, (waiting.event.id,))
                 NOTIFICATIONS_DISCARDED.inc()
                 self.context.log.error("nobody is notified of event %d", waiting.event.id)

@@ -24,10 +24,9 @@ from motorpool.codecs.calendars.recurrence_sets import Window
 from motorpool.storage import plain_tables
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Versioned
-from motorpool.storage.helpdesk import business_calendars
-from motorpool.storage.helpdesk.business_calendars import CalendarState
 from motorpool.storage.helpdesk.helpdesk_records import Company, TicketPriority
 from motorpool.storage.records import Calendar as CalendarRow
+from motorpool.storage.schedules.calendar_states import CalendarState, calendar_states
 
 HOLIDAYS = "holidayCalendarId"
 """The attribute of a priority that names the calendar whose windows are not business hours."""
@@ -114,7 +113,7 @@ class BusinessCalendars:
         asked = list(priorities)
         wanted = {each.calendar_id for each in asked} | {holiday_calendar_of(each) for each in asked}
         ids = wanted - {0}
-        states = await business_calendars.calendar_states(q, ids) if ids else {}
+        states = await calendar_states(q, ids) if ids else {}
         found: dict[int, BusinessTime] = {}
         for each in asked:
             key = _key(each, companies[each.company_id].attributes, states)

@@ -7,7 +7,9 @@ and entries; an advisory lock lets one of several servers work at a time.
 from collections.abc import Sequence
 from typing import Never
 
-from motorpool.actors.helpdesk.rule_selection import select
+import trio
+
+from motorpool.actors.helpdesk.rule_selection import KnownRules, select
 from motorpool.actors.helpdesk.rule_tickets import RuleTickets
 from motorpool.actors.helpdesk.ticket_writer import announce
 from motorpool.actors.messages.changes import COMMITTED_CHANGES, Change, CompanyChanged, EverythingChanged
@@ -20,9 +22,10 @@ from motorpool.actors.messages.tickets import (
 )
 from motorpool.actors.messages.topics import EVENTS
 from motorpool.actors.work.event_consumer import EventConsumer
-from motorpool.actors.work.stored_calendars import StoredCalendars
+from motorpool.actors.work.open_calendars import OpenCalendars
 from motorpool.runtime import Actor
 from motorpool.storage.database.database import Database
+from motorpool.storage.events.waiting import WaitingEvents
 from motorpool.storage.helpdesk import ticket_rules
 from motorpool.storage.records import Event
 
@@ -36,8 +39,10 @@ class RuleFollower(Actor[Never]):
     def __init__(self, database: Database, tickets: RuleTickets) -> None:
         self._database = database
         self._tickets = tickets
-        self._calendars = StoredCalendars()
+        self._rules = KnownRules()
+        self._waiting = WaitingEvents("ticket_rule_events", skips_locked=False)
         self._consumer = EventConsumer(self, undone="tickets not made", poll_seconds=POLL_SECONDS)
+        self._calendars = OpenCalendars(database, self._consumer.wake)
         self._types: frozenset[str] | None = None
         """The types that rules follow, as a hint; None: not known."""
 
@@ -45,7 +50,9 @@ class RuleFollower(Actor[Never]):
         """Take events until cancelled."""
         self.context.listen(EVENTS, self._events_stored)
         self.context.listen(COMMITTED_CHANGES, self._rows_changed)
-        await self._consumer.run(self.context.log)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._calendars.run)
+            await self._consumer.run(self.context.log)
 
     def _events_stored(self, events: Sequence[Event]) -> None:
         types = self._types
@@ -60,7 +67,7 @@ class RuleFollower(Actor[Never]):
     async def is_waiting(self) -> bool:
         """Return whether events wait, and learn of the rules that another server stored."""
         self._types = await ticket_rules.known_types(self._database)
-        return await ticket_rules.is_waiting(self._database)
+        return await self._waiting.any(self._database)
 
     async def take(self, limit: int) -> int | None:
         """Make of up to `limit` events what rules say; return how many, None if another server works."""
@@ -70,10 +77,11 @@ class RuleFollower(Actor[Never]):
         async with self._database.transaction() as transaction:
             if not await ticket_rules.try_lock(transaction):
                 return None
-            events = await ticket_rules.take(transaction, limit)
-            selection = await select(transaction, events, self._calendars, now=now)
+            waiting = await self._waiting.lock(transaction, limit)
+            selection = await select(transaction, waiting, self._rules, self._calendars, now=now)
             changes, refused = await self._tickets.make(transaction, selection, now=now)
-            await ticket_rules.remove(transaction, [event.id for event in events])
+            await ticket_rules.remove(transaction, selection.handled_ids)
+        self._waiting.note(waiting, selection.looked_at, limit)
         for reason in refused:
             self.context.log.warning("no ticket is made: %s", reason)
         await announce(self.context.system, changes)
@@ -83,14 +91,14 @@ class RuleFollower(Actor[Never]):
                 self.context.system.ref(TICKET_PICTURES).offer(AttachPicture(ticket.id, ticket.device_id))
         if opened:
             self.context.system.ref(TICKET_CAPTURES).offer(TicketCapturesWaiting())
-        return len(events)
+        return len(selection.handled_ids)
 
     async def discard_first(self) -> None:
         """Remove the first event without making a ticket of it."""
         async with self._database.transaction() as transaction:
             if not await ticket_rules.try_lock(transaction):
                 return
-            for event in await ticket_rules.take(transaction, 1):
-                await ticket_rules.remove(transaction, [event.id])
+            for waiting in await self._waiting.lock(transaction, 1):
+                await ticket_rules.remove(transaction, [waiting.event.id])
                 RULE_EVENTS_DISCARDED.inc()
-                self.context.log.error("no ticket is made of event %d", event.id)
+                self.context.log.error("no ticket is made of event %d", waiting.event.id)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import trio
 
-from motorpool.codecs.calendars.calendar import Calendar, block_of, is_open, read_calendar
+from motorpool.codecs.calendars.calendar import Calendar, read_calendar
 from motorpool.codecs.calendars.content_lines import CalendarError, UnknownTimeZone
 from motorpool.codecs.calendars.cost import MAX_COST
 from motorpool.codecs.calendars.time_zones import find_zone
@@ -32,8 +32,6 @@ WINDOW_FIELDS = ZONE_FIELDS | {"data"}
 """Changed fields of a calendar that give it other windows."""
 CACHED_CALENDARS = 256
 """Parsed calendars kept in memory."""
-CACHED_BLOCKS = 24
-"""Blocks of windows kept of each: two years in one time zone."""
 HEAVY_COST, HEAVY_TEXT = 20_000, 40_000
 """Steps and characters from which a calendar counts as much work: about a tenth of a second."""
 OPEN: Sequence[float] = (-math.inf,)
@@ -65,7 +63,7 @@ class CalendarThreads:
 class _Kept:
     """A calendar that was read, or why it cannot be."""
 
-    __slots__ = ("blocks", "calendar", "data", "error", "lock")
+    __slots__ = ("calendar", "data", "error", "lock")
 
     def __init__(self, data: str) -> None:
         self.data = data
@@ -73,8 +71,6 @@ class _Kept:
         """Held while a thread reads or evaluates it, which one may at a time."""
         self.calendar: Calendar | None = None
         self.error: str | None = None
-        self.blocks: OrderedDict[tuple[int, str], Sequence[float]] = OrderedDict()
-        """Edges by block and time zone."""
 
     @property
     def is_read(self) -> bool:
@@ -112,13 +108,7 @@ class StoredCalendars:
 
     async def covers(self, row: CalendarRow, instant: datetime, zone: tzinfo) -> bool:
         """Return whether the calendar is open at an instant. Raises CalendarError as `compute` does."""
-        blocks, key = self._entry(row).blocks, (block_of(instant), str(zone))
-        edges = blocks.get(key)
-        if edges is None:
-            edges = blocks[key] = await self.block_edges(row, key[0], zone)
-            if len(blocks) > CACHED_BLOCKS:
-                blocks.popitem(last=False)
-        return is_open(edges, instant)
+        return await self.compute(row, lambda calendar: calendar.covers(instant, zone=zone))
 
     def _entry(self, row: CalendarRow) -> _Kept:
         kept = self._cache.get(row.id)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -23,6 +23,8 @@ from motorpool.api.engine.spans import Span
 from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.http.errors import BadRequest, Unavailable
 from motorpool.api.http.responses import as_json
+from motorpool.api.json import extended
+from motorpool.api.resources import quotas
 from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.codecs.calendars.recurrence_sets import Window
@@ -32,7 +34,7 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import configuration_uses
 from motorpool.storage.records import Calendar
 from motorpool.storage.reports import scheduled_reports
-from motorpool.storage.schedules import scheduled_commands
+from motorpool.storage.schedules import calendar_states, scheduled_commands
 
 T = TypeVar("T")
 OPERATIONS = Operations("calendars")
@@ -49,6 +51,13 @@ MAX_SPAN = timedelta(days=366)
 """Windows are listed for at most a year."""
 MAX_WINDOWS = 10_000
 """In one answer; a year of hours has 8,784."""
+
+
+class ReadCalendar(Calendar, frozen=True):
+    """A calendar as sent, once its text was read."""
+
+    cost: int = 0
+    """Steps of reading and evaluating it."""
 
 
 class CalendarPolicy(LinkedPolicy[Calendar]):
@@ -72,12 +81,12 @@ class CalendarPolicy(LinkedPolicy[Calendar]):
         """
         sent = await super().read(call, shape)
         require_time_zone(TIME_ZONE, sent.attributes, {})
-        gap = await self._compute(call, partial(_short_gap, sent.data, call.now))
+        cost, gap = await self._compute(call, partial(_examine, sent.data, call.now))
         if gap is not None:
             seconds = (gap[1] - gap[0]).total_seconds()
             since = f"{gap[0]:%Y-%m-%dT%H:%M:%SZ}"
             call.warning = f"it is shut for {seconds:g} s at {since}, which is seldom meant"
-        return sent
+        return extended(ReadCalendar, sent, cost=cost)
 
     async def windows(self, call: Call, sent: Calendar, span: Span) -> list[Window]:
         """Return the windows of a calendar, in the zones in which schedules read it."""
@@ -102,9 +111,22 @@ class CalendarPolicy(LinkedPolicy[Calendar]):
         except CalendarError as error:
             raise BadRequest(f"data: {error}") from None
 
+    def new_columns(self, call: Call, new: Calendar) -> dict[str, Any]:
+        """Add what it costs."""
+        return super().new_columns(call, new) | {"cost": _cost_of(new)}
+
+    async def insert(self, call: Call, transaction: Queries, new: Calendar) -> Calendar:
+        """Store with what it costs, which is not shown."""
+        stored = await super().insert(call, transaction, new)
+        return Calendar(*(getattr(stored, name) for name in Calendar.__struct_fields__))
+
     async def update(self, call: Call, transaction: Queries, new: Calendar, old: Calendar) -> Calendar | None:
         """Store; changed windows reset the schedules that follow the calendar."""
-        stored = await super().update(call, transaction, new, old)
+        cost = await calendar_states.cost_of(transaction, old.id)
+        known = extended(ReadCalendar, old, cost=cost or _cost_of(new))
+        async with quotas.counted_change(call, transaction, new, known, self.table.name):
+            stored = await self.table.update(transaction, new)
+            await calendar_states.set_cost(transaction, old.id, _cost_of(new))
         if stored is not None and not WINDOW_FIELDS.isdisjoint(changed_fields(old, stored)):
             await scheduled_commands.WATCHED.restart_calendar(transaction, stored.id, call.now)
             await scheduled_reports.WATCHED.restart_calendar(transaction, stored.id, call.now)
@@ -125,11 +147,16 @@ class CalendarPolicy(LinkedPolicy[Calendar]):
         await super().delete(call, transaction, old)
 
 
-def _short_gap(data: str, now: datetime) -> tuple[datetime, datetime] | None:
-    """Return the first short gap between two windows of the next year."""
-    windows = read_stored(data).windows(now, now + GAP_SEARCH)
+def _examine(data: str, now: datetime) -> tuple[int, tuple[datetime, datetime] | None]:
+    """Return what a calendar costs, and the first short gap between two windows of the next year."""
+    calendar = read_stored(data)
+    windows = calendar.windows(now, now + GAP_SEARCH)
     gaps = ((before[1], after[0]) for before, after in pairwise(windows))
-    return next((gap for gap in gaps if gap[1] - gap[0] <= SHORT_GAP), None)
+    return calendar.cost, next((gap for gap in gaps if gap[1] - gap[0] <= SHORT_GAP), None)
+
+
+def _cost_of(calendar: Calendar) -> int:
+    return calendar.cost if isinstance(calendar, ReadCalendar) else 0
 
 
 POLICY = CalendarPolicy()

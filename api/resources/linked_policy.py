@@ -118,11 +118,15 @@ class LinkedPolicy(ResourcePolicy[R]):
 
     async def insert(self, call: Call, transaction: Queries, new: R) -> R:
         """Store and link to the creator."""
-        name = self.table.name
-        stored: R = await self.table.insert(transaction, new, **quotas.creator_columns(call, name))
+        stored: R = await self.table.insert(transaction, new, **self.new_columns(call, new))
         await links.add(transaction, self._link, call.caller.id, id_of(stored))
-        await quotas.require_room(call, transaction, stored, name)
+        await quotas.require_room(call, transaction, new, self.table.name)
         return stored
+
+    def new_columns(self, call: Call, new: R) -> dict[str, Any]:
+        """Return the columns of a new row that are no fields of the record."""
+        del new
+        return quotas.creator_columns(call, self.table.name)
 
     async def update(self, call: Call, transaction: Queries, new: R, old: R) -> R | None:
         """Store the changed record."""

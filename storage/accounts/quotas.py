@@ -138,6 +138,7 @@ KINDS: Final = (
         table="calendars",
         owned=(
             Measure("records", "calendars", "rows"),
+            Measure("calendar_cost", "steps of calendars", "cost", lambda row: getattr(row, "cost", 0)),
             Measure("bytes", "bytes of calendars", "bytes", lambda row: _json_bytes(row) + len(row.data)),
         ),
     ),

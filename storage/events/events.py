@@ -31,15 +31,15 @@ _INSERT = """
         from unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::bigint[], $5::bigint[], $6::bigint[],
             $7::bigint[], $8::text[])
         as given (id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes)
-        returning id, type
+        returning id, type, device_id
     ),
     left_for_rules as (
-        insert into ticket_rule_events (event_id, stored)
-        select id, $9 from stored
+        insert into ticket_rule_events (event_id, device_id, stored)
+        select id, device_id, $9 from stored
         where $9::timestamptz is not null and exists (select from ticket_rule_types where type = stored.type)
     )
-    insert into unmatched_events (event_id, stored)
-    select id, $9 from stored
+    insert into unmatched_events (event_id, device_id, stored)
+    select id, device_id, $9 from stored
     where $9::timestamptz is not null and exists (select from notifications where type = stored.type)
 """
 

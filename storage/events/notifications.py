@@ -12,55 +12,18 @@ import msgspec
 
 from motorpool.storage.accounts import access
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.events.events import TABLE as EVENTS
-from motorpool.storage.records import Event
-
-
-class UnmatchedEvent(msgspec.Struct, frozen=True):
-    """A stored event whose notifications have not been made."""
-
-    event: Event
-    stored: datetime
 
 
 class Match(msgspec.Struct, frozen=True, gc=False):
-    """A user with a notification for an event, whose alarms, geofences and calendar are not checked yet."""
+    """Who has a notification for events of its type of a device.
 
-    event_id: int
-    notification_id: int
-    user_id: int
-
-
-async def is_waiting(q: Queries) -> bool:
-    """Return whether any event waits."""
-    return await q.fetch_value("select exists (select from unmatched_events)") is True
-
-
-async def lock_unmatched(transaction: Queries, limit: int) -> list[UnmatchedEvent]:
-    """Lock the oldest waiting events that no other transaction has locked, in the order of their ids.
-
-    Rows whose event was deleted meanwhile are removed.
+    Alarms, geofences and calendar of the notification are not checked yet.
     """
-    rows = await transaction.fetch(
-        f"""
-        with locked as (
-            select event_id, stored from unmatched_events order by event_id limit $1 for update skip locked
-        ),
-        lost as (
-            delete from unmatched_events where event_id in (
-                select event_id from locked where not exists (select from events where id = event_id))
-        )
-        select {EVENTS.select_list(of="events")}, stored from locked join events on events.id = event_id
-        order by events.id
-        """,  # noqa: S608 - constant names
-        limit,
-    )
-    unmatched = []
-    for row in rows:
-        values = dict(row.items())
-        stored = values.pop("stored")
-        unmatched.append(UnmatchedEvent(EVENTS.from_row(values), stored))
-    return unmatched
+
+    device_id: int
+    type: str
+    notification_id: int
+    user_ids: tuple[int, ...]
 
 
 async def remove_matched(transaction: Queries, event_ids: Iterable[int]) -> None:
@@ -73,54 +36,48 @@ async def remove_matched(transaction: Queries, event_ids: Iterable[int]) -> None
 # A notification belongs to a device if it is linked to the device, to its group or a group above, or if it is
 # `always`. The users who see the devices come first: there may be many notifications of users who do not.
 _FIND = f"""
-    with recursive event as (
-        select * from unnest($1::bigint[], $2::bigint[], $3::text[]) as event (event_id, device_id, type)
+    with recursive subject as (
+        select * from unnest($1::bigint[], $2::text[]) as subject (device_id, type)
     ),
     above (device_id, group_id) as (
-        select id, group_id from devices where id = any($2::bigint[]) and group_id is not null
+        select id, group_id from devices where id = any($1::bigint[]) and group_id is not null
         union
         select above.device_id, groups.group_id from above join groups on groups.id = above.group_id
         where groups.group_id is not null
     ),
     linked as materialized (
-        select device_id, notification_id from device_notification where device_id = any($2::bigint[])
+        select device_id, notification_id from device_notification where device_id = any($1::bigint[])
         union
         select device_id, notification_id from above join group_notification using (group_id)
     ),
     viewer as materialized (
         select distinct device_id, users.id as user_id
-        from ({access.viewers_of("$2::bigint[]")}) as visible join users on users.id = visible.user_id
-        where not users.disabled and (users.expiration_time is null or users.expiration_time > $4)
+        from ({access.viewers_of("$1::bigint[]")}) as visible join users on users.id = visible.user_id
+        where not users.disabled and (users.expiration_time is null or users.expiration_time > $3)
     )
-    select event_id, notifications.id, viewer.user_id
-    from event
-    join viewer on viewer.device_id = event.device_id
+    select subject.device_id, subject.type, notifications.id,
+        array_agg(viewer.user_id order by viewer.user_id)
+    from subject
+    join viewer on viewer.device_id = subject.device_id
     join user_notification on user_notification.user_id = viewer.user_id
     join notifications on notifications.id = user_notification.notification_id
-        and notifications.type = event.type
+        and notifications.type = subject.type
     where notifications.always or exists (
-        select from linked where linked.device_id = event.device_id
+        select from linked where linked.device_id = subject.device_id
             and linked.notification_id = notifications.id)
-    order by event_id, notifications.id, viewer.user_id limit $5
+    group by 1, 2, 3 order by 1, 2, 3
 """  # noqa: S608 - constants
 
 
-async def find_matches(
-    q: Queries, events: Sequence[Event], *, now: datetime, limit: int | None = None
-) -> list[Match]:
-    """Return who has which notification of the type of each event, by event, notification and user.
+async def find_matches(q: Queries, subjects: Iterable[tuple[int, str]], *, now: datetime) -> list[Match]:
+    """Return who has which notification of these devices and types of events, in this order.
 
-    Only users who see the device and can log in. A `limit` ends the list early.
+    Only users who see the device and can log in. A device has as many events of a type as it likes: what is
+    found holds for all of them.
     """
-    rows = await q.fetch(
-        _FIND,
-        [event.id for event in events],
-        [event.device_id for event in events],
-        [event.type for event in events],
-        now,
-        limit,
-    )
-    return [Match(row[0], row[1], row[2]) for row in rows]
+    asked = sorted(set(subjects))
+    rows = await q.fetch(_FIND, [each[0] for each in asked], [each[1] for each in asked], now)
+    return [Match(row[0], row[1], row[2], tuple(row[3])) for row in rows]
 
 
 async def driver_names(q: Queries, unique_ids: Iterable[str]) -> dict[str, str]:

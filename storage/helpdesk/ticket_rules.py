@@ -12,8 +12,6 @@ import msgspec
 
 from motorpool.storage.accounts import access, users
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.events.events import TABLE as EVENTS
-from motorpool.storage.records import Event
 
 _LOCK = 0x6D70_7472
 """The advisory lock of the server that takes events."""
@@ -51,34 +49,9 @@ async def known_types(q: Queries) -> frozenset[str]:
     return frozenset(row[0] for row in await q.fetch("select distinct type from ticket_rule_types"))
 
 
-async def is_waiting(q: Queries) -> bool:
-    """Return whether any event waits."""
-    return await q.fetch_value("select exists (select from ticket_rule_events)") is True
-
-
 async def try_lock(transaction: Queries) -> bool:
     """Keep other transactions from taking events until this one ends; False if another one does."""
     return await transaction.fetch_value("select pg_try_advisory_xact_lock($1)", _LOCK) is True
-
-
-async def take(transaction: Queries, limit: int) -> list[Event]:
-    """Return the oldest waiting events in the order of their ids; with `try_lock` held.
-
-    Rows whose event was deleted meanwhile are removed.
-    """
-    rows = await transaction.fetch(
-        f"""
-        with first as (select event_id from ticket_rule_events order by event_id limit $1),
-        lost as (
-            delete from ticket_rule_events where event_id in (
-                select event_id from first where not exists (select from events where id = event_id))
-        )
-        select {EVENTS.select_list(of="events")} from first join events on events.id = event_id
-        order by events.id
-        """,  # noqa: S608 - constant names
-        limit,
-    )
-    return [EVENTS.from_row(row) for row in rows]
 
 
 async def remove(transaction: Queries, event_ids: Iterable[int]) -> None:
@@ -89,57 +62,62 @@ async def remove(transaction: Queries, event_ids: Iterable[int]) -> None:
 
 
 class Candidate(NamedTuple):
-    """An event, and a company with rules for its type by a user who may see its device."""
+    """A company with rules for events of a type by a user who may see the device."""
 
-    event_id: int
+    device_id: int
+    type: str
     company_id: int
     user_id: int
 
 
 # The users who see the devices come first: there may be many companies of users who do not.
 _CANDIDATES = f"""
-    with event as (
-        select * from unnest($1::bigint[], $2::bigint[], $3::text[]) as event (event_id, device_id, type)
+    with subject as (
+        select * from unnest($1::bigint[], $2::text[]) as subject (device_id, type)
     ),
-    viewer as materialized ({access.viewers_of("$2::bigint[]")})
-    select distinct event_id, rule.company_id, rule.user_id
-    from event
-    join ticket_rule_types rule on rule.type = event.type
+    viewer as materialized ({access.viewers_of("$1::bigint[]")})
+    select distinct subject.device_id, subject.type, rule.company_id, rule.user_id
+    from subject
+    join ticket_rule_types rule on rule.type = subject.type
     join users on users.id = rule.user_id
     join companies on companies.id = rule.company_id
     where not users.disabled and not users.temporary
-        and (users.expiration_time is null or users.expiration_time > $4)
+        and (users.expiration_time is null or users.expiration_time > $3)
         and not companies.disabled
         -- A ticket keeps history: of the event, and of the position.
         and (users.administrator or (not {users.restricted("readonly", "users")}
             and not {users.restricted("disable_reports", "users")} and exists (
-            select from viewer where viewer.user_id = rule.user_id and viewer.device_id = event.device_id)))
-    order by event_id, rule.company_id, rule.user_id
+            select from viewer
+            where viewer.user_id = rule.user_id and viewer.device_id = subject.device_id)))
+    order by 1, 2, 3, 4
 """  # noqa: S608 - constants
 
 
-async def candidates(q: Queries, events: Sequence[Event], *, now: datetime) -> list[Candidate]:
-    """Return whose rules are to look at which event.
+async def candidates(q: Queries, subjects: Iterable[tuple[int, str]], *, now: datetime) -> list[Candidate]:
+    """Return whose rules are to look at events of these devices and types.
 
     Those of users who can log in, see the device and may read its history now.
     """
-    rows = await q.fetch(
-        _CANDIDATES,
-        [event.id for event in events],
-        [event.device_id for event in events],
-        [event.type for event in events],
-        now,
-    )
+    asked = sorted(set(subjects))
+    rows = await q.fetch(_CANDIDATES, [each[0] for each in asked], [each[1] for each in asked], now)
     return [Candidate(*row.values()) for row in rows]
 
 
-async def rules_of(q: Queries, company_ids: Iterable[int]) -> dict[int, Any]:
-    """Return the attribute `ticketRules` of companies, by company."""
+async def versions(q: Queries, company_ids: Iterable[int]) -> dict[int, int]:
+    """Return the versions of the rows of companies, by company."""
     rows = await q.fetch(
-        "select id, attributes -> 'ticketRules' from companies where id = any($1::bigint[])",
-        list(company_ids),
+        "select id, version from companies where id = any($1::bigint[])", sorted(company_ids)
     )
     return {row[0]: row[1] for row in rows}
+
+
+async def rules_of(q: Queries, company_ids: Iterable[int]) -> dict[int, tuple[int, Any]]:
+    """Return the versions and the attribute `ticketRules` of companies, by company."""
+    rows = await q.fetch(
+        "select id, version, attributes -> 'ticketRules' from companies where id = any($1::bigint[])",
+        sorted(company_ids),
+    )
+    return {row[0]: (row[1], row[2]) for row in rows}
 
 
 class DeviceFacts(msgspec.Struct, frozen=True):

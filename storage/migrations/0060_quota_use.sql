@@ -28,6 +28,8 @@ create table quota_locks (group_id bigint primary key references groups on delet
 
 alter table devices add column creator_id bigint references users on delete set null;
 update devices set creator_id = (select min(user_id) from user_device where device_id = devices.id);
+-- Of a calendar: steps of reading and evaluating it; 0 for those that were stored before.
+alter table calendars add column cost integer not null default 0;
 create index devices_creator_id on devices (creator_id);
 
 -- SQL that adds to what owners use: `source` is a query for owner, measure and amount. Rows are locked in a fixed order.
@@ -171,8 +173,8 @@ begin
     end loop;
     perform count_rows('geofences', '{area, attributes}',
         points || array['bytes', attributes || ' + octet_length(p.area)']);
-    perform count_rows('calendars', '{data, attributes}',
-        array['rows', '1', 'bytes', attributes || ' + octet_length(p.data)']);
+    perform count_rows('calendars', '{data, cost, attributes}',
+        array['rows', '1', 'cost', 'p.cost', 'bytes', attributes || ' + octet_length(p.data)']);
     perform count_rows('devices', '{attributes}', array['bytes', attributes]);
     perform count_rows('companies', '{attributes}', array['rules',
         'case jsonb_typeof(p.attributes -> ''ticketRules'')'

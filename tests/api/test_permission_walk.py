@@ -776,12 +776,13 @@ def rules_of(path: str) -> Iterator[Any]:
 
 
 def goes_on(method: Any) -> bool:
-    """Whether a method awaits that of the class above, whatever comes of what it does before."""
+    """Whether a method calls that of the class above, whatever comes of what it does before."""
     function = ast.parse(textwrap.dedent(inspect.getsource(method))).body[0]
     assert isinstance(function, ast.AsyncFunctionDef | ast.FunctionDef)
+    awaited = "await " if isinstance(function, ast.AsyncFunctionDef) else ""
     for statement in function.body:
         is_plain = isinstance(statement, ast.Assign | ast.Expr | ast.Return)
-        if is_plain and f"await super().{method.__name__}(" in ast.unparse(statement):
+        if is_plain and f"{awaited}super().{method.__name__}(" in ast.unparse(statement):
             return True
         if any(isinstance(each, ast.Return) for each in ast.walk(statement)):
             return False

@@ -104,10 +104,9 @@ class CompaniesPolicy(LinkedPolicy[Company]):
     async def insert(self, call: Call, transaction: Queries, new: Company) -> Company:
         """Store; the creator is its manager."""
         await _require_room(call, transaction)
-        name = self.table.name
-        stored = await self.table.insert(transaction, new, **quotas.creator_columns(call, name))
+        stored = await self.table.insert(transaction, new, **self.new_columns(call, new))
         assert isinstance(stored, Company)
-        await quotas.require_room(call, transaction, stored, name)
+        await quotas.require_room(call, transaction, new, self.table.name)
         await companies.add_first_manager(transaction, call.caller.id, stored.id)
         if RULES in stored.attributes:
             await keep_rules(transaction, stored.id, stored.attributes)

@@ -381,3 +381,24 @@ async def test_attributes_and_texts_count_by_their_bytes(starting):
         assert answer.text == (
             "the user would have 1512 bytes of devices, of at most 1500 (quotas.user_bytes)"
         )
+
+
+async def test_calendars_count_by_what_they_cost(starting):
+    async with starting(quotas=QuotaSettings(user_calendar_cost=3_500)) as served:
+        ann = await served.user("ann")
+        daily = base64.b64encode(DAILY).decode()
+        first = await made(ann, "/calendars", name="x", data=daily)
+        shown = (await ann.get(f"/calendars/{first}")).json()
+        assert set(shown) == {"id", "name", "data", "attributes"}
+        (cost,) = (await served.context.database.fetch("select cost from calendars"))[0].values()
+        assert 1_000 < cost < 3_500 < 2 * cost
+        refusal = refused(
+            f"the user would have {2 * cost} steps of calendars, of at most 3500", "user_calendar_cost"
+        )
+        answer = await ann.post("/calendars", json={"name": "x", "data": daily})
+        assert (answer.status, answer.text) == refusal
+        once = DAILY.replace(b"RRULE:FREQ=DAILY\n", b"")
+        second = await made(ann, "/calendars", name="x", data=base64.b64encode(once).decode())
+        assert (await ann.put(f"/calendars/{first}", json={**shown, "name": "y"})).status == 200
+        answer = await ann.put(f"/calendars/{second}", json={"name": "x", "data": daily})
+        assert (answer.status, answer.text) == refusal

@@ -19,7 +19,7 @@ CREATED = {
         "points": "length(p.area) - length(replace(p.area, ',', '')) + 1",
         "bytes": f"{ATTRIBUTES} + octet_length(p.area)",
     },
-    "calendars": {"rows": "1", "bytes": f"{ATTRIBUTES} + octet_length(p.data)"},
+    "calendars": {"rows": "1", "cost": "p.cost", "bytes": f"{ATTRIBUTES} + octet_length(p.data)"},
     "devices": {"bytes": ATTRIBUTES},
     "companies": {"rules": "jsonb_array_length(coalesce(p.attributes -> 'ticketRules', '[]'))"},
     **{
@@ -51,7 +51,7 @@ EXAMPLES = {
     ),
     "maintenance": ("name, type", "'x', 'hours'"),
     "notifications": ("type", "'alarm'"),
-    "calendars": ("name, data", "'x', repeat('x', {})"),
+    "calendars": ("name, data, cost", "'x', repeat('x', {}), 5"),
     "scheduled_commands": (
         "name, calendar_id, on_start",
         "'x', (select id from calendars order by random() limit 1), (select coalesce(jsonb_agg(n), '[]')"
@@ -62,7 +62,7 @@ EXAMPLES = {
 CHANGES = {
     "geofences": "area = 'LINESTRING (1 1' || repeat(', 1 2', {}) || ')'",
     "computed_attributes": "expression = repeat('1', {} + 1)",
-    "calendars": "data = repeat('y', {})",
+    "calendars": "data = repeat('y', {}), cost = cost + 2",
     "scheduled_commands": "on_end = (select coalesce(jsonb_agg(n), '[]') from generate_series(1, {}) n)",
     "companies": "attributes = jsonb_build_object('ticketRules', (select coalesce(jsonb_agg(n), '[]')"
     " from generate_series(1, {}) n))",

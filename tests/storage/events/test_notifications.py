@@ -7,6 +7,7 @@ from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, users
 from motorpool.storage.devices import devices, groups
 from motorpool.storage.events import events, notifications
+from motorpool.storage.events.notifications import Match
 from motorpool.storage.records import Device, Event, Group, Notification, User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -79,34 +80,28 @@ class Fleet:
             )
         )
 
-    def matches(self, event):
-        return [
-            (event.id, notification_id, user_id)
-            for notification_id, row in sorted(self.notifications.items())
-            for user_id, may_log_in in sorted(self.users.items())
-            if row.type == event.type
-            and may_log_in
-            and (user_id, notification_id) in self.links["userId", "notificationId"]
-            and self.sees(user_id, event.device_id)
-            and self.concerns(notification_id, event.device_id)
-        ]
+    def matches(self, device_id, kind):
+        found = []
+        for notification_id, row in sorted(self.notifications.items()):
+            user_ids = tuple(
+                user_id
+                for user_id, may_log_in in sorted(self.users.items())
+                if may_log_in
+                and (user_id, notification_id) in self.links["userId", "notificationId"]
+                and self.sees(user_id, device_id)
+            )
+            if user_ids and row.type == kind and self.concerns(notification_id, device_id):
+                found.append(Match(device_id, kind, notification_id, user_ids))
+        return found
 
 
 async def test_matches_are_those_of_the_model(database, seed):
     fleet = Fleet(seed)
     await fleet.make(database)
-    all_events = [
-        Event(id=number, type=kind, device_id=device_id)
-        for number, (kind, device_id) in enumerate(
-            ((kind, device_id) for kind in TYPES for device_id in fleet.group_of), 1
-        )
-    ]
-    expected = [match for event in all_events for match in fleet.matches(event)]
-    found = await notifications.find_matches(database, all_events, now=NOW)
-    assert [(each.event_id, each.notification_id, each.user_id) for each in found] == expected
+    subjects = [(device_id, kind) for device_id in fleet.group_of for kind in TYPES]
+    expected = [match for device_id, kind in sorted(subjects) for match in fleet.matches(device_id, kind)]
+    assert await notifications.find_matches(database, [*subjects, *subjects], now=NOW) == expected
     assert expected
-    cut = await notifications.find_matches(database, all_events, now=NOW, limit=3)
-    assert cut == found[:3]
 
 
 async def test_deep_groups_pass_notifications_on_although_users_do_not_see_so_far(database):
@@ -120,21 +115,10 @@ async def test_deep_groups_pass_notifications_on_although_users_do_not_see_so_fa
     await links.add(database, links.USER_NOTIFICATION, user.id, row.id)
     await links.add(database, links.GROUP_NOTIFICATION, top.id, row.id)
     await links.add(database, links.USER_GROUP, user.id, top.id)
-    event = Event(id=1, type="alarm", device_id=device.id)
-    assert await notifications.find_matches(database, [event], now=NOW) == []
+    subject = (device.id, "alarm")
+    assert await notifications.find_matches(database, [subject], now=NOW) == []
     await links.add(database, links.USER_DEVICE, user.id, device.id)
-    assert len(await notifications.find_matches(database, [event], now=NOW)) == 1
-
-
-async def test_an_event_that_was_deleted_does_not_wait_any_more(database):
-    await plain_tables.NOTIFICATIONS.insert(database, Notification(type="alarm"))
-    stored = [Event(id=number, type="alarm", event_time=NOW, device_id=1) for number in (1, 2)]
-    assert await events.insert_many(database, stored, now=NOW) == 2
-    await database.execute("delete from events where id = 1")
-    async with database.transaction() as transaction:
-        locked = await notifications.lock_unmatched(transaction, 10)
-    assert [each.event.id for each in locked] == [2]
-    assert await database.fetch_value("select count(*) from unmatched_events") == 1
+    assert len(await notifications.find_matches(database, [subject], now=NOW)) == 1
 
 
 async def test_only_events_that_anybody_could_be_notified_of_wait(database):

@@ -180,6 +180,12 @@ def owners_use(owner, before):
     return rows_of(owner, found)
 
 
+def with_devices(table, before):
+    """Events that wait, with their devices."""
+    devices = {row["id"]: row["device_id"] for row in before["events"]}
+    return [{**row, "device_id": devices.get(row["event_id"], 0)} for row in before[table]]
+
+
 def rows_of(owner, found):
     return [
         {f"{owner}_id": number, "measure": measure, "amount": amount}
@@ -223,7 +229,11 @@ INTENDED = {
     "orders": created("orders", "user_order", "order_id"),
     "maintenance": created("maintenance", "user_maintenance", "maintenance_id"),
     "notifications": created("notifications", "user_notification", "notification_id"),
-    "calendars": created("calendars", "user_calendar", "calendar_id"),
+    "calendars": lambda before: [
+        {**row, "cost": 0} for row in created("calendars", "user_calendar", "calendar_id")(before)
+    ],
+    "unmatched_events": partial(with_devices, "unmatched_events"),
+    "ticket_rule_events": partial(with_devices, "ticket_rule_events"),
     "commands": created("commands", "user_command", "command_id"),
     "groups": created("groups", "user_group", "group_id"),
     "scheduled_commands": created("scheduled_commands", "user_scheduled_command", "scheduled_command_id"),

@@ -8,9 +8,10 @@ import trio
 from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents
 from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.events import events
-from motorpool.storage.helpdesk import ticket_rules
+from motorpool.storage.events.waiting import WaitingEvents
 from motorpool.storage.records import Event, Position
 
+WAITING = WaitingEvents("ticket_rule_events", skips_locked=False)
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 RULE = {"name": "SOS", "when": {"eventTypes": ["alarm"], "alarms": ["sos"]}}
 
@@ -37,7 +38,7 @@ async def happen(served, *happened):
     with trio.fail_after(60):
         while len(await events.existing(database, [each.id for each in happened])) < len(happened):  # noqa: ASYNC110
             await trio.sleep(0.01)
-        while await ticket_rules.is_waiting(database):  # noqa: ASYNC110
+        while await WAITING.any(database):  # noqa: ASYNC110
             await trio.sleep(0.01)
 
 
