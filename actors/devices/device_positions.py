@@ -5,9 +5,11 @@ it.
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
+import trio
 
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, LOAD_SECONDS, RELOAD_SECONDS, LoadDevice
 from motorpool.actors.devices.device_session import DeviceSession
@@ -19,11 +21,24 @@ from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.messages.uplink import SetAccumulators
 from motorpool.actors.rules.device_rules import WindowsMissing
 from motorpool.actors.rules.event_rules import NOTHING_STORED, FoldState
-from motorpool.actors.rules.fold import FoldContext, fold
+from motorpool.actors.rules.expressions import WORK_HERE, TooMuchHere
+from motorpool.actors.rules.fold import FoldContext, FoldResult, fold
 from motorpool.codecs.reports import PositionReport
 from motorpool.runtime import ActorError, Deferred, MailboxFull, Ref
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
+
+_THREADS = trio.CapacityLimiter(2)
+"""Threads in which computed attributes are computed that are much work."""
+
+
+class _Folding(NamedTuple):
+    """A report that is being made a position."""
+
+    report: PositionReport
+    protocol: str
+    connection: Ref[ConnectionMessage]
+    events: tuple[Event, ...]
 
 
 class DevicePositions:
@@ -56,61 +71,67 @@ class DevicePositions:
         """Store a report as a position, with `events` that it comes with and those that rules make of it.
 
         The `connection` acknowledges it after the commit. Return an awaitable if the writer has no room now,
-        or windows of a calendar must be computed first.
+        or if windows of calendars, or computed attributes that are much work, are computed elsewhere first.
         """
+        folding = _Folding(report, protocol, connection, events)
+        context = self._context_of(folding, WORK_HERE)
         try:
-            return self._store(report, protocol, connection, events)
-        except WindowsMissing as missing:
-            return self._prepare_and_store(missing, report, protocol, connection, events)
+            result = fold(report, self._state, context)
+        except (WindowsMissing, TooMuchHere) as reason:
+            return self._prepare_and_store(reason, folding)
+        return self._keep(folding, context, result)
 
-    async def _prepare_and_store(
-        self,
-        missing: WindowsMissing,
-        report: PositionReport,
-        protocol: str,
-        connection: Ref[ConnectionMessage],
-        events: tuple[Event, ...],
-    ) -> None:
+    async def _prepare_and_store(self, reason: WindowsMissing | TooMuchHere, folding: "_Folding") -> None:
         while True:
-            await self._session.rule_cache.prepare(missing)
+            work_here = None
+            if isinstance(reason, WindowsMissing):
+                await self._session.rule_cache.prepare(reason)
+                work_here = WORK_HERE
+            context = self._context_of(folding, work_here)
+            work = partial(fold, folding.report, self._state, context)
             try:
-                waits = self._store(report, protocol, connection, events)
-            except WindowsMissing as another:
-                missing = another
+                result = (
+                    await trio.to_thread.run_sync(work, limiter=_THREADS) if work_here is None else work()
+                )
+            except (WindowsMissing, TooMuchHere) as another:
+                reason = another
             else:
                 break
+        waits = self._keep(folding, context, result)
         if waits is not None:
             await waits
 
-    def _store(
-        self,
-        report: PositionReport,
-        protocol: str,
-        connection: Ref[ConnectionMessage],
-        events: tuple[Event, ...],
-    ) -> Awaitable[None] | None:
-        now = self._clock.now()
+    def _context_of(self, folding: "_Folding", work_here: int | None) -> FoldContext:
+        """Return what the rules know now."""
         session = self._session
-        session.protocol = protocol
+        session.protocol = folding.protocol
         rules = session.current_rules()
         linked = self._linked_positions(rules.linked_devices) if rules.linked_devices else ()
-        result = fold(
-            report,
-            self._state,
-            FoldContext(session.device_id, protocol, now, events, rules, session.row, linked),
+        return FoldContext(
+            session.device_id,
+            folding.protocol,
+            self._clock.now(),
+            folding.events,
+            rules,
+            session.row,
+            linked,
+            work_here,
         )
+
+    def _keep(self, folding: "_Folding", context: FoldContext, result: FoldResult) -> Awaitable[None] | None:
+        """Go on from the state after a report, and send what it made to the writer."""
+        now = context.server_time
         self._state = result.state
         for failure in result.failures:
-            if session.rule_cache.is_new(failure):
+            if self._session.rule_cache.is_new(failure):
                 self._session.context.log.warning("computed attribute %d has failed: %s", *failure)
+        connection, receipt = folding.connection, folding.report.receipt
         if result.position is None:
             self._online_status.mark_seen(now)
-            return self._append(AppendEvents(result.events, connection, report.receipt))
+            return self._append(AppendEvents(result.events, connection, receipt))
         self._online_status.note_position(now)
         return self._append(
-            Append(
-                result.position, result.events, connection, report.receipt, result.point, result.dated_back
-            )
+            Append(result.position, result.events, connection, receipt, result.point, result.dated_back)
         )
 
     def _linked_positions(self, device_ids: Sequence[int]) -> tuple[Position, ...] | None:

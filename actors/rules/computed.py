@@ -143,16 +143,21 @@ def _with_last(last: Position) -> dict[str, object]:
 
 
 def compute_values(
-    compiled: Iterable[CompiledAttribute], attributes: dict[str, Any], variables: Variables
+    compiled: Iterable[CompiledAttribute],
+    attributes: dict[str, Any],
+    variables: Variables,
+    work_here: int | None = None,
 ) -> tuple[dict[str, Any], Failures]:
     """Compute all the attributes, each from the results of those before, into `attributes`.
+
+    Raises TooMuchHere if they take more than `work_here` together; None: each has its own limit.
 
     Null removes an attribute, but leaves a field of the position unchanged. Returns the values of fields of
     the position, and the attributes that failed; a failed one leaves everything as it was.
     """
     failures: Failures = ()
     fields: dict[str, Any] = {}
-    state = EvaluationState(variables)
+    state = EvaluationState(variables, work_here)
     for each in compiled:
         name = each.name
         try:

@@ -50,6 +50,8 @@ class FoldContext(msgspec.Struct, frozen=True, gc=False):
     """The row of the device, for expressions that may read its attributes; None: they know none."""
     linked: tuple[Position, ...] | None = ()
     """The latest positions of the devices linked to this one, of those that have any; None: not known."""
+    work_here: int | None = None
+    """The work that computed attributes may take in this thread; None: that of their own limits."""
 
 
 class FoldResult(msgspec.Struct, frozen=True, gc=False):
@@ -70,7 +72,12 @@ class FoldResult(msgspec.Struct, frozen=True, gc=False):
 
 
 def fold(report: PositionReport, state: FoldState, context: FoldContext) -> FoldResult:
-    """Apply the rules to `report`, which follows `state`."""
+    """Apply the rules to `report`, which follows `state`.
+
+    Raises:
+        WindowsMissing: windows of calendars must be computed first.
+        TooMuchHere: computed attributes take more than `work_here`.
+    """
     latest, rules, server_time = state.latest, context.rules, context.server_time
     settings = rules.settings
     failures: Failures = ()
@@ -135,7 +142,7 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
     add_motion(report, latest, attributes, settings.event_motion_speed_threshold)
     if rules.computed:
         variables = _variables(attributes, position, latest, context)
-        fields, more = compute_values(rules.computed, attributes, variables)
+        fields, more = compute_values(rules.computed, attributes, variables, context.work_here)
         if fields:
             position = msgspec.structs.replace(position, **fields)
         failures += more
@@ -186,7 +193,7 @@ def _compute_early(
     They are put into `attributes`, which are those of the report. Fields are replaced in the report.
     """
     variables = _variables(attributes, lambda: _position_sent(report, context), latest, context)
-    fields, failures = compute_values(context.rules.early_computed, attributes, variables)
+    fields, failures = compute_values(context.rules.early_computed, attributes, variables, context.work_here)
     if not fields:
         return report, failures
     # A report has no address.

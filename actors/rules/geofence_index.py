@@ -230,7 +230,7 @@ class _Boxes:
         few = self._few
         if few is None:
             cell = math.floor(latitude * CELLS_A_DEGREE), math.floor(longitude * CELLS_A_DEGREE)
-            few = self._cells[cell] if cell in self._cells else self._remember(cell)
+            few = self._of_cell(cell)
             if few is None:
                 return self._found_by_tree(latitude, longitude, latitude, longitude)
         return _meeting(few, latitude, longitude, latitude, longitude) if few else ()
@@ -242,7 +242,7 @@ class _Boxes:
             cell = math.floor(south * CELLS_A_DEGREE), math.floor(west * CELLS_A_DEGREE)
             # The way between two positions mostly lies in one cell.
             if cell == (math.floor(north * CELLS_A_DEGREE), math.floor(east * CELLS_A_DEGREE)):
-                few = self._cells[cell] if cell in self._cells else self._remember(cell)
+                few = self._of_cell(cell)
             if few is None:
                 return self._found_by_tree(south, west, north, east)
         return _meeting(few, south, west, north, east) if few else ()
@@ -256,6 +256,13 @@ class _Boxes:
     def _query(self, south: float, west: float, north: float, east: float) -> list[int]:
         found: list[int] = self._tree.query(self._box(west, south, east, north)).tolist()
         return found
+
+    def _of_cell(self, cell: tuple[int, int]) -> list[_BoxedGeofence] | None:
+        # Some positions are processed in threads, which may clear the table at any moment.
+        try:
+            return self._cells[cell]
+        except KeyError:
+            return self._remember(cell)
 
     def _remember(self, cell: tuple[int, int]) -> list[_BoxedGeofence] | None:
         # A little wider than the cell, as its borders are rounded.

@@ -3,11 +3,18 @@ side effects.
 
 There are no loops, assignments or constructors, so the length of the text bounds the number of steps, and
 `EvaluationState` bounds the cost of a step. ExpressionError is the only exception, whatever the text and the
-values.
+values, unless less work is allowed than all expressions of a position may take (TooMuchHere).
 """
 
 from motorpool.actors.rules.expressions.compiler import Expression, compile_expression
 from motorpool.actors.rules.expressions.errors import ExpressionError
-from motorpool.actors.rules.expressions.evaluation import EvaluationState
+from motorpool.actors.rules.expressions.evaluation import WORK_HERE, EvaluationState, TooMuchHere
 
-__all__ = ["EvaluationState", "Expression", "ExpressionError", "compile_expression"]
+__all__ = [
+    "WORK_HERE",
+    "EvaluationState",
+    "Expression",
+    "ExpressionError",
+    "TooMuchHere",
+    "compile_expression",
+]

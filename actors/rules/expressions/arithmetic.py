@@ -111,7 +111,7 @@ def _ordered(compare: Callable[[Any, Any], bool], *accepted: int) -> Binary:
 
 
 def _equal(state: EvaluationState, left: object, right: object) -> object:
-    state.spend(1)
+    state.spend(1 + (len(left) if isinstance(left, list | dict) else 0))
     return equal(left, right)
 
 

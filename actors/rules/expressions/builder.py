@@ -31,7 +31,7 @@ from motorpool.actors.rules.expressions.nodes import (
     or_null,
     sequence,
 )
-from motorpool.actors.rules.expressions.patterns import compile_pattern
+from motorpool.actors.rules.expressions.patterns import LiteralPattern
 from motorpool.actors.rules.expressions.values import text, to_integer, to_number, truth
 
 Nodes = Sequence[Node]
@@ -153,13 +153,16 @@ class Builder(lark.Transformer[lark.Token, object]):
     def chain(self, parts: Mixed) -> Node:
         """Binary operators of one precedence, from left to right."""
         first, signs, others = parts[0].step, parts[1::2], parts[2::2]
+        others = [
+            constant(LiteralPattern(other.literal))
+            if sign in {"=~", "!~"} and other.literal is not None
+            else other
+            for sign, other in zip(signs, others, strict=True)
+        ]
         links = [(BINARY[sign], other.step) for sign, other in zip(signs, others, strict=True)]
-        for sign, other in zip(signs, others, strict=True):
-            if sign in {"=~", "!~"} and other.literal is not None:
-                compile_pattern(other.literal)
         if len(links) == 1:
             ((operate, second),) = links
-            if parts[2].is_constant:
+            if others[0].is_constant:
                 return new_node(with_constant(signs[0], parts[0], second(EvaluationState({}))), *parts[::2])
             return new_node(lambda state: operate(state, first(state), second(state)), *parts[::2])
 
@@ -236,7 +239,7 @@ class Builder(lark.Transformer[lark.Token, object]):
         step, steps = owner.step, [argument.step for argument in arguments]
         safe = sign == "?."
         if name in _PATTERN_METHODS and arguments and arguments[0].literal is not None:
-            compile_pattern(arguments[0].literal)
+            steps[0] = constant(LiteralPattern(arguments[0].literal)).step
 
         def invoke(state: EvaluationState) -> object:
             value = step(state)

@@ -5,7 +5,7 @@ from functools import cache
 
 from motorpool.actors.rules.expressions.builder import Builder
 from motorpool.actors.rules.expressions.errors import ExpressionError
-from motorpool.actors.rules.expressions.evaluation import MAX_WORK, EvaluationState
+from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.grammar import Parser, make_parser
 from motorpool.actors.rules.expressions.nodes import Node, Returned
 
@@ -34,8 +34,12 @@ class Expression:
         return self.evaluate_in(EvaluationState(variables))
 
     def evaluate_in(self, state: EvaluationState) -> object:
-        """Like `evaluate`, in a state that evaluates several expressions, each with the whole of its work."""
-        state.left = MAX_WORK
+        """Like `evaluate`, in a state that evaluates several expressions.
+
+        Raises:
+            TooMuchHere: they take too much work together.
+        """
+        state.begin(len(self.text))
         try:
             return self._step(state)
         except Returned as returned:

@@ -9,19 +9,44 @@ MAX_TEXT_LENGTH = 10_000
 """Limit of a text that an expression creates, in characters."""
 MAX_WORK = 100_000
 """Limit of the work of an evaluation, a tenth of a second at worst. Writing a character takes one unit."""
+WORK_HERE = 1_500
+"""Work of all expressions of a position that is done on the event loop: about a millisecond at worst."""
 _CHARACTERS_READ = 16
 """Characters read for one unit of work."""
+_CHARACTERS_OF_EXPRESSION = 6
+"""Characters of an expression for one unit: three additions of digits."""
+
+
+class TooMuchHere(Exception):
+    """The expressions of a position take more work than may be done here; another thread has the time."""
 
 
 class EvaluationState:
-    """One evaluation of an expression."""
+    """One evaluation of an expression after the other."""
 
-    __slots__ = ("left", "variables")
+    __slots__ = ("_begun", "_here", "left", "variables")
 
-    def __init__(self, variables: Mapping[str, Any]) -> None:
+    def __init__(self, variables: Mapping[str, Any], here: int | None = None) -> None:
+        """`here` is the work that all expressions together may take, beyond which they raise TooMuchHere.
+
+        None: each may take MAX_WORK.
+        """
         self.variables = variables
+        self._here = here
+        self._begun = MAX_WORK
+        """Work that could be done when the expression began."""
         self.left = MAX_WORK
         """Work that may still be done."""
+
+    def begin(self, length: int) -> None:
+        """Begin with an expression of this length in characters."""
+        if self._here is None:
+            self.left = MAX_WORK
+        else:
+            self._here -= self._begun - self.left
+            self.left = min(MAX_WORK, self._here)
+        self._begun = self.left
+        self.spend(1 + length // _CHARACTERS_OF_EXPRESSION)
 
     def variable(self, name: str) -> object:
         """Return the value of a variable; raise Absent if it is undefined."""
@@ -31,9 +56,11 @@ class EvaluationState:
             raise Absent(f"undefined variable {name}") from None
 
     def spend(self, work: int) -> None:
-        """Count work that is about to be done; raise ExpressionError above the limit."""
+        """Count work that is about to be done; raise ExpressionError above the limit, or TooMuchHere."""
         self.left -= work
         if self.left < 0:
+            if self._begun < MAX_WORK:
+                raise TooMuchHere
             raise ExpressionError("the expression takes too much work")
 
     def read(self, *texts: str) -> None:

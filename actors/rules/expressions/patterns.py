@@ -8,6 +8,7 @@ and back-references.
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple, Self
 
 import re2  # type: ignore[import-untyped]  # the wheel carries no types
 
@@ -20,35 +21,56 @@ MAX_PATTERN_LENGTH = 1000
 _PROGRAM_BYTES = 1 << 16
 _COMPILE_WORK = 1000
 """Work of compiling a pattern, which takes about a millisecond at worst."""
-_CHARACTER_WORK = 40
-"""Work of matching one character, which takes up to 20 µs with a program of the largest size."""
+_INSTRUCTIONS = 40
+"""Instructions of a program for one unit of work with each character; one of 1,500 takes up to 20 µs."""
 _LITERAL = frozenset(" !\"#%&',-/:;<=>@_`~")
 """Characters that are literal in a pattern, besides letters and digits."""
 
 
 Match = re.Match[str]
 Pattern = re.Pattern[str]
-"""Those of RE2 have the methods of those of `re`."""
+"""Those of RE2 have the methods of those of `re`, and `programsize`."""
 
 _OPTIONS = re2.Options()
 _OPTIONS.max_mem = _PROGRAM_BYTES
 _OPTIONS.log_errors = False
 
 
+class CompiledPattern(NamedTuple):
+    """A pattern that is ready to be matched."""
+
+    pattern: Pattern
+    character_work: int
+    """Work of matching one character."""
+
+
+class LiteralPattern(str):
+    """A pattern that is written in the expression itself: it is compiled with that."""
+
+    __slots__ = ("compiled",)
+    compiled: CompiledPattern
+
+    def __new__(cls, text: str) -> Self:
+        """Compile the pattern; raise ExpressionError if it is invalid or too long."""
+        found = super().__new__(cls, text)
+        found.compiled = compile_pattern(text)
+        return found
+
+
 @lru_cache(maxsize=256)
-def compile_pattern(pattern: str) -> Pattern:
+def compile_pattern(pattern: str) -> CompiledPattern:
     """Compile a pattern; raise ExpressionError if it is invalid or too long."""
     if len(pattern) > MAX_PATTERN_LENGTH:
         raise ExpressionError(f"a pattern is longer than {MAX_PATTERN_LENGTH} characters")
     try:
-        compiled: Pattern = re2.compile(pattern, _OPTIONS)
+        compiled = re2.compile(pattern, _OPTIONS)
     except re2.error as error:
         reason = error.args[0] if error.args else ""
         shown = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise ExpressionError(f"the pattern cannot be used: {shown}") from None
     except UnicodeError:
         raise ExpressionError("the pattern cannot be used: half a character") from None
-    return compiled
+    return CompiledPattern(compiled, 1 + compiled.programsize // _INSTRUCTIONS)
 
 
 def matches(state: EvaluationState, left: object, right: object) -> bool:
@@ -68,9 +90,9 @@ def matches(state: EvaluationState, left: object, right: object) -> bool:
 def matches_whole(state: EvaluationState, subject: str, pattern: str) -> bool:
     """Whether the whole text matches the pattern."""
     compiled = _compiled(state, pattern)
-    _spend(state, len(subject))
+    _spend(state, compiled, len(subject))
     try:
-        return compiled.fullmatch(subject) is not None
+        return compiled.pattern.fullmatch(subject) is not None
     except UnicodeError:
         raise ExpressionError("a text holds half a character") from None
 
@@ -150,22 +172,24 @@ def _expanded(state: EvaluationState, found: Match, replacement: str) -> str:
 def _matches(state: EvaluationState, subject: str, pattern: str) -> Iterator[Match]:
     compiled = _compiled(state, pattern)
     # Each search may read the rest of the text, so each counts it.
-    _spend(state, len(subject))
+    _spend(state, compiled, len(subject))
     try:
-        for found in compiled.finditer(subject):
+        for found in compiled.pattern.finditer(subject):
             yield found
-            _spend(state, len(subject) - found.end())
+            _spend(state, compiled, len(subject) - found.end())
     except UnicodeError:
         raise ExpressionError("a text holds half a character") from None
 
 
-def _compiled(state: EvaluationState, pattern: str) -> Pattern:
+def _compiled(state: EvaluationState, pattern: str) -> CompiledPattern:
+    if isinstance(pattern, LiteralPattern):
+        return pattern.compiled
     state.spend(_COMPILE_WORK)
     return compile_pattern(pattern)
 
 
-def _spend(state: EvaluationState, characters: int) -> None:
-    state.spend(1 + characters * _CHARACTER_WORK)
+def _spend(state: EvaluationState, compiled: CompiledPattern, characters: int) -> None:
+    state.spend(1 + characters * compiled.character_work)
 
 
 def _is_literal(pattern: str) -> bool:

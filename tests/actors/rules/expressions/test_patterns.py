@@ -2,6 +2,8 @@
 
 import pytest
 
+from motorpool.actors.rules.expressions import EvaluationState, TooMuchHere, compile_expression
+
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
@@ -64,12 +66,28 @@ def test_patterns_that_cannot_be_used_are_errors(refusal, text, wanted):
     assert refusal(text, p="(", long="a" * 1001, half="\ud800") == wanted
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", "(.*.*.*)*b", "(a?){300}a{300}", "(x+x+)+y"])
-def test_patterns_that_take_other_engines_years_are_soon_answered(value, refusal, pattern):
-    assert value("s =~ p", s="a" * 200, p=pattern) is False
-    assert refusal("s =~ p", s="a" * 3000, p=pattern) == "the expression takes too much work"
+@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", "(.*.*.*)*b", "(x+x+)+y"])
+def test_patterns_that_take_other_engines_years_are_soon_answered(value, pattern):
+    assert value("s =~ p", s="a" * 3000, p=pattern) is False
 
 
 def test_searching_again_and_again_is_counted(refusal):
     said = refusal("s.replaceAll('a.*b|a', 'c')", s="a" * 500)
     assert said == "the expression takes too much work"
+
+
+def test_large_patterns_cost_more_for_each_character(value, refusal):
+    assert value("s =~ p", s="a" * 300, p="(a?){300}a{300}") is True
+    said = refusal("s =~ p", s="a" * 3000, p="(a?){300}a{300}")
+    assert said == "the expression takes too much work"
+
+
+@pytest.mark.parametrize(
+    "text", ["s =~ '[a-z]+'", "s.matches('[a-z]+')", "s.replaceAll('[a-z]+', '1') == '1'"]
+)
+def test_patterns_that_are_written_in_an_expression_are_compiled_with_it(text):
+    state = EvaluationState({"s": "abc"}, here=200)
+    for _ in range(5):
+        assert compile_expression(text).evaluate_in(state) is True
+    with pytest.raises(TooMuchHere):
+        compile_expression("s =~ p").evaluate_in(EvaluationState({"s": "abc", "p": "[a-z]+"}, here=200))
