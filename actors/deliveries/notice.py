@@ -1,5 +1,7 @@
 """What notificators make messages of: an event, and its words."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from motorpool.storage.records import Device, Event, Geofence, Maintenance, Position
@@ -19,6 +21,11 @@ class EventFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the driver whom the event or the position names."""
     link: str = ""
     """URL of the event in the console; empty: no link."""
+
+    @property
+    def named_zones(self) -> Sequence[Geofence]:
+        """The zones that have a name, the smallest first."""
+        return [zone for zone in self.zones if zone.name.strip()]
 
 
 class RenderedMessage(msgspec.Struct, frozen=True):

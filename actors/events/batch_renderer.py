@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 import msgspec
+import trio
 
 from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
 from motorpool.actors.deliveries.notificator import Notificator
@@ -13,6 +14,9 @@ from motorpool.actors.geocoding.towns import Towns
 from motorpool.actors.messages.topics import WebEvent
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.records import User
+
+USERS_AT_A_TIME = 50
+"""Users after whom others get their turn, as after each text: half a millisecond."""
 
 
 class BatchRenderer:
@@ -25,7 +29,22 @@ class BatchRenderer:
         self._plan = plan
         self._facts = facts
         self._towns = towns
+        self._names = {zone.id: zone.name for zone in facts.named_zones}
         self._known: dict[tuple[Reader, str], RenderedMessage] = {}
+        self._texts: dict[int, RenderedMessage] = {}
+        """By user."""
+
+    async def render(self, user_ids: Iterable[int]) -> None:
+        """Render the event for these users; others get their turns meanwhile."""
+        for count, user_id in enumerate(user_ids):
+            user = self._plan.users.get(user_id)
+            if user is not None and user_id not in self._texts:
+                known = len(self._known)
+                self._texts[user_id] = self._rendered(user)
+                if len(self._known) > known:
+                    await trio.lowlevel.checkpoint()
+            if count % USERS_AT_A_TIME == 0:
+                await trio.lowlevel.checkpoint()
 
     def _rendered(self, user: User) -> RenderedMessage:
         reader = reader_of(user, self._plan.server)
@@ -37,11 +56,10 @@ class BatchRenderer:
 
     def _zone_of(self, user: User) -> str:
         """Return the name of the smallest zone that the user may see; empty without one."""
-        seen = self._plan.seen_zones
-        for zone in self._facts.zones:
-            if zone.name.strip() and (user.administrator or (user.id, zone.id) in seen):
-                return zone.name
-        return ""
+        if user.administrator:
+            return next(iter(self._names.values()), "")
+        zone_id = self._plan.seen_zones.get((self._facts.event.id, user.id))
+        return "" if zone_id is None else self._names[zone_id]
 
     def _town(self, reader: Reader) -> str:
         """Return the town that the device was in or near, where its address is unknown."""
@@ -51,20 +69,23 @@ class BatchRenderer:
         return near_town(position, self._towns, reader.preferences) or ""
 
     def message(self, name: str, user_id: int, *, urgent: bool) -> OutgoingMessage | None:
-        """Return the message to a user; None if they are not reached, or their receiver is paused."""
+        """Return the message to a user for whom the event was rendered.
+
+        None if they are not reached, or their receiver is paused.
+        """
         user, notificator = self._plan.users.get(user_id), self._notificators.get(name)
         if user is None or notificator is None:
             return None
         if (user_id, notificator.lane_of(user)) in self._plan.paused:
             return None
-        return notificator.message(user, self._rendered(user), self._facts, urgent=urgent)
+        return notificator.message(user, self._texts[user_id], self._facts, urgent=urgent)
 
     def web_events(self, user_ids: Iterable[int]) -> list[WebEvent]:
-        """Return the event for the sockets of these users, one for each text."""
+        """Return the event for the sockets of users for whom it was rendered, one for each text."""
         texts: dict[str, set[int]] = {}
         for user_id in user_ids:
-            if (user := self._plan.users.get(user_id)) is not None:
-                texts.setdefault(self._rendered(user).digest, set()).add(user_id)
+            if (rendered := self._texts.get(user_id)) is not None:
+                texts.setdefault(rendered.digest, set()).add(user_id)
         event = self._facts.event
         return [
             WebEvent(

@@ -13,7 +13,7 @@ from motorpool.actors.events.matching import Subject, concerns, notificators_of,
 from motorpool.actors.geocoding.places import smallest_first
 from motorpool.actors.work.open_calendars import CalendarLook, OpenCalendars
 from motorpool.storage import plain_tables
-from motorpool.storage.accounts import links, server, users
+from motorpool.storage.accounts import server, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.deliveries import receivers
 from motorpool.storage.devices import commands, devices, positions
@@ -57,8 +57,8 @@ class BatchPlan(msgspec.Struct, frozen=True):
     paused: frozenset[tuple[int, str]] = frozenset()
     """(user, lane) of receivers for which no messages are made."""
     server: ServerSettings = ServerSettings()
-    seen_zones: frozenset[tuple[int, int]] = frozenset()
-    """(user, geofence) of the zones of the events and the users who are linked to them."""
+    seen_zones: Mapping[tuple[int, int], int] = {}
+    """(event, user) -> the smallest zone of the event that the user is linked to."""
 
 
 async def plan_batch(
@@ -116,9 +116,6 @@ async def plan_batch(
     facts = await _facts(transaction, list(events.values()), link)
     deliveries = tuple(EventDelivery(each, notified[each.event.id].recipients) for each in facts)
     user_ids = sorted({user_id for each in notified.values() for user_id in each.user_ids})
-    seen_zones: frozenset[tuple[int, int]] = frozenset()
-    if zone_ids := {zone.id for each in facts for zone in each.zones}:
-        seen_zones = await links.find_among(transaction, links.USER_GEOFENCE, user_ids, zone_ids)
     # Sockets have no receiver that could be paused.
     has_lanes = any(each.recipients.keys() - {"web"} for each in deliveries)
     return BatchPlan(
@@ -129,7 +126,7 @@ async def plan_batch(
         {user.id: user for user in await users.TABLE.fetch_many(transaction, user_ids)},
         frozenset(await receivers.paused(transaction, user_ids) if has_lanes else ()),
         await server.fetch(transaction),
-        seen_zones,
+        await _seen_zones(transaction, facts, notified),
     )
 
 
@@ -254,9 +251,11 @@ async def _facts(transaction: Queries, events: Sequence[Event], link: str) -> li
     zones = [row for row in geofence_rows.values() if row.id in zone_ids]
     if len(zones) > 1:
         zones = await trio.to_thread.run_sync(smallest_first, zones)
-    zones_of = {
-        row.id: tuple(zone for zone in zones if zone.id in (row.geofence_ids or ())) for row in position_rows
-    }
+    zones_of = {}
+    for row in position_rows:
+        inside = set(row.geofence_ids or ())
+        zones_of[row.id] = tuple(zone for zone in zones if zone.id in inside)
+        await trio.lowlevel.checkpoint()
     maintenance_rows = await _rows(
         transaction, plain_tables.MAINTENANCE, {event.maintenance_id for event in events}
     )
@@ -279,6 +278,18 @@ async def _facts(transaction: Queries, events: Sequence[Event], link: str) -> li
         )
         for event in events
     ]
+
+
+async def _seen_zones(
+    transaction: Queries, facts: Sequence[EventFacts], notified: Mapping[int, _Notified]
+) -> Mapping[tuple[int, int], int]:
+    """Return the smallest zone of each event that each of its users is linked to."""
+    zones = {each.event.id: each.named_zones for each in facts if each.named_zones}
+    return await notifications.first_seen_zones(
+        transaction,
+        {event_id: [zone.id for zone in found] for event_id, found in zones.items()},
+        {event_id: notified[event_id].user_ids for event_id in zones},
+    )
 
 
 async def _rows(transaction: Queries, table: Any, ids: set[int]) -> dict[int, Any]:  # noqa: ANN401 - any table

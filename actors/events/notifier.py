@@ -135,6 +135,7 @@ class Notifier(Actor[Never]):
             self._towns = await trio.to_thread.run_sync(read_towns)
         renderer = BatchRenderer(plan, delivery.facts, self._outgoing.notificators, self._towns)
         for name, recipients in delivery.recipients.items():
+            await renderer.render(recipients)
             if name == "web":
                 made.web += renderer.web_events(recipients)
                 continue

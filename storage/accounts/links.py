@@ -2,7 +2,7 @@
 (docs/permissions.md#links).
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from motorpool.storage.database.conditions import Condition
@@ -135,18 +135,6 @@ async def find(
         f" and ($2::bigint = 0 or {link_type.property_column} = $2) order by 1, 2"
     )
     return [(row[0], row[1]) for row in await q.fetch(sql, owner_id, property_id)]
-
-
-async def find_among(
-    q: Queries, link_type: LinkType, owner_ids: Collection[int], property_ids: Collection[int]
-) -> frozenset[tuple[int, int]]:
-    """Return which links there are between these owners and these properties, as (owner, property)."""
-    owner, owned = link_type.owner_column, link_type.property_column
-    sql = (
-        f"select {owner}, {owned} from {link_type.table}"  # noqa: S608 - constant names
-        f" where {owner} = any($1::bigint[]) and {owned} = any($2::bigint[])"
-    )
-    return frozenset((row[0], row[1]) for row in await q.fetch(sql, list(owner_ids), list(property_ids)))
 
 
 def linked_to(link_type: LinkType, owner_id: int) -> Condition:

@@ -5,13 +5,13 @@ its recipients into the outbox. Rows are locked while they are matched, so sever
 once.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
 from motorpool.storage.accounts import access
-from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.queries import Queries, columns
 
 
 class Match(msgspec.Struct, frozen=True, gc=False):
@@ -78,6 +78,32 @@ async def find_matches(q: Queries, subjects: Iterable[tuple[int, str]], *, now: 
     asked = sorted(set(subjects))
     rows = await q.fetch(_FIND, [each[0] for each in asked], [each[1] for each in asked], now)
     return [Match(row[0], row[1], row[2], tuple(row[3])) for row in rows]
+
+
+async def first_seen_zones(
+    q: Queries, zones: Mapping[int, Sequence[int]], users: Mapping[int, Iterable[int]]
+) -> dict[tuple[int, int], int]:
+    """Return the first of the zones of each event that each of its users is linked to, by (event, user).
+
+    `zones` and `users` are ids by event. Users who are linked to none of the zones are left out.
+    """
+    listed = [(event_id, zone_id) for event_id, found in zones.items() for zone_id in found]
+    asked = [(event_id, user_id) for event_id, found in users.items() for user_id in found]
+    if not (listed and asked):
+        return {}
+    rows = await q.fetch(
+        """
+        select distinct on (asked.event_id, asked.user_id) asked.event_id, asked.user_id, zone.id
+        from unnest($1::bigint[], $2::bigint[]) with ordinality as zone (event_id, id, place)
+        join unnest($3::bigint[], $4::bigint[]) as asked (event_id, user_id)
+            on asked.event_id = zone.event_id
+        join user_geofence linked on linked.user_id = asked.user_id and linked.geofence_id = zone.id
+        order by asked.event_id, asked.user_id, zone.place
+        """,
+        *columns(listed),
+        *columns(asked),
+    )
+    return {(row[0], row[1]): row[2] for row in rows}
 
 
 async def driver_names(q: Queries, unique_ids: Iterable[str]) -> dict[str, str]:

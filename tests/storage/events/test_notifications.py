@@ -8,7 +8,7 @@ from motorpool.storage.accounts import links, users
 from motorpool.storage.devices import devices, groups
 from motorpool.storage.events import events, notifications
 from motorpool.storage.events.notifications import Match
-from motorpool.storage.records import Device, Event, Group, Notification, User
+from motorpool.storage.records import Device, Event, Geofence, Group, Notification, User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 TYPES = ("alarm", "deviceStopped", "deviceMoving")
@@ -127,3 +127,28 @@ async def test_only_events_that_anybody_could_be_notified_of_wait(database):
     assert await events.insert_many(database, stored, now=NOW) == 1
     assert await events.insert_many(database, [Event(id=3, type="alarm", event_time=NOW)]) == 0
     assert await database.fetch_value("select event_id from unmatched_events") == 2
+
+
+async def test_each_user_of_an_event_has_the_first_zone_that_they_are_linked_to(database):
+    people = [(await users.TABLE.insert(database, User(email=f"{n}@x"))).id for n in range(3)]
+    zones = [
+        (await plain_tables.GEOFENCES.insert(database, Geofence(name=str(n), area="CIRCLE (1 1, 9)"))).id
+        for n in range(3)
+    ]
+    await links.add_many(
+        database,
+        links.USER_GEOFENCE,
+        [(people[0], zone) for zone in zones] + [(people[1], zones[1])],
+    )
+    found = await notifications.first_seen_zones(
+        database,
+        {1: [zones[2], zones[0], zones[1]], 2: [zones[0], zones[1]], 3: [zones[2]]},
+        {1: people, 2: people, 3: people[1:]},
+    )
+    assert found == {
+        (1, people[0]): zones[2],
+        (1, people[1]): zones[1],
+        (2, people[0]): zones[0],
+        (2, people[1]): zones[1],
+    }
+    assert await notifications.first_seen_zones(database, {}, {1: people}) == {}
