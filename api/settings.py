@@ -180,7 +180,7 @@ class QuotaSettings:
     """Maintenances linked to one device, directly or by its groups."""
     device_notifications: Annotated[int, Meta(ge=1)] = 500
     """Notifications linked to one device, directly or by its groups."""
-    device_scheduled_steps: Annotated[int, Meta(ge=1, extra={"unit": "steps"})] = 1_000
+    device_scheduled_steps: Annotated[int, Meta(ge=1, extra={"unit": "steps"})] = 200
     """Steps of the scheduled commands linked to one device, directly or by its groups."""
     device_linked_devices: Annotated[int, Meta(ge=1)] = 100
     """Devices that travel with one device."""

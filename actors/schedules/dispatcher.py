@@ -1,7 +1,8 @@
 """Carries out scheduled commands: edges become run records, and steps become commands to devices, once each.
 
 Everything is a row before it acts (docs/decisions/0002). For an edge the records of all its steps are
-committed, the first ones marked `sending`; only then are these handed to the devices. Their outcomes are
+committed, the first ones marked `sending`; only then are these handed to the devices. Where there are
+thousands, this is done for some devices after the others, and scheduled commands take turns. Outcomes are
 committed in batches, with the times of the steps that follow. Edges wait while the database is away; a run
 that a user asks for does not: it fails with Overloaded.
 
@@ -9,7 +10,7 @@ In a cluster every server has one, for the runs that its users ask for. Edges, w
 what is overdue are the matter of the one that holds the duty `schedule` (docs/servers.md#duties).
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -28,6 +29,7 @@ from motorpool.actors.messages.scheduling import (
 )
 from motorpool.actors.schedules.delayed_steps import DelayedSteps
 from motorpool.actors.schedules.edge_queue import EdgeQueue
+from motorpool.actors.schedules.firing_queue import FiringQueue
 from motorpool.actors.schedules.manual_runs import ManualRun, ManualRuns
 from motorpool.actors.schedules.step_outcomes import StepOutcomes
 from motorpool.actors.schedules.step_recovery import (
@@ -42,15 +44,20 @@ from motorpool.storage.accounts import server
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import commands
-from motorpool.storage.errors import DutyLost, Overloaded, StorageError
+from motorpool.storage.errors import DutyLost, Overloaded, StatementRejected, StorageError
 from motorpool.storage.schedules import edge_occurrences, runs
-from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence, StartedStep
+from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence, MadeRuns, Portion, StartedStep
 from motorpool.storage.schedules.runs import DelayedStep
 
 T = TypeVar("T")
 
 BATCH_ROWS = 500
 """Edge occurrences or steps of one transaction."""
+MAX_UNFINISHED = 50
+"""Most firings of a scheduled command whose records are still being made: as many edges as may pass while no
+server runs. The oldest are left out, whose steps would be late by hours."""
+MAX_MANUAL_STEPS = 20_000
+"""Records that a run may have that a user asks for, since they are all made at once."""
 MANUAL_RUN_SECONDS = 5.0
 """A manual run that has waited longer is not begun: its caller has given up."""
 MAX_UNSENT_STEPS = 2_000
@@ -83,6 +90,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         """Whether this server has the duty now, and has not read what the one before it left."""
         self._status_seconds = status_seconds
         self._edges = EdgeQueue()
+        self._firings = FiringQueue()
         self._delayed = DelayedSteps()
         self._expired_in_queue: list[int] = []
         self._check_due = False
@@ -172,6 +180,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             await holding.lost.wait()
             # Another server has taken over the edges and steps.
             self._edges.clear()
+            self._firings.replace(())
             self._delayed = DelayedSteps()
             self._work_arrived.set()
 
@@ -191,6 +200,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         try:
             with suppress(DutyLost):
                 self._delay(await fail_interrupted(database, self.context, self._node, sending=False))
+                self._firings.replace(await edge_occurrences.unfinished(database))
                 await self._expect_reconnections()
         except StorageError:
             self._take_over_due = True
@@ -210,14 +220,26 @@ class Dispatcher(Actor[DispatcherMessage]):
                 await self._retry.call(partial(self._expire, expired))
             if self._sender.waiting >= MAX_UNSENT_STEPS:
                 await self._outcomes.changed.wait()
-            elif self._manual_runs:
-                await self._run_now(self._manual_runs.take(), nursery)
-            elif self._delayed.next_due <= (now := self.context.clock.monotonic()):
-                await self._store(self._delayed.pop_due(now, BATCH_ROWS), self._start_delayed)
-            elif self._edges:
-                await self._store(self._edges.take(BATCH_ROWS), self._fire_edges)
-            elif not self._commit_uncertain:
-                await self._work_arrived.wait(self._delayed.next_due - now)
+            elif not await self._work(nursery) and not self._commit_uncertain:
+                due_in = self._delayed.next_due - self.context.clock.monotonic()
+                await self._work_arrived.wait(max(0.0, due_in))
+
+    async def _work(self, nursery: trio.Nursery) -> bool:
+        """Do some of each kind of work, so that none waits long for another; return whether there was any."""
+        found = False
+        if self._manual_runs:
+            found = True
+            await self._run_now(self._manual_runs.take(), nursery)
+        if not self._stopping and (due := self._delayed.pop_due(self.context.clock.monotonic(), BATCH_ROWS)):
+            found = True
+            await self._store(due, self._start_delayed)
+        if not self._stopping and self._edges:
+            found = True
+            await self._store(self._edges.take(BATCH_ROWS), self._fire_edges)
+        if not self._stopping and self._firings:
+            found = True
+            await self._store(self._firings.take(), self._make_runs)
+        return found
 
     async def _store(self, batch: Sequence[T], store: Callable[[Sequence[T]], Awaitable[object]]) -> None:
         """Store the batch however long it takes."""
@@ -234,28 +256,64 @@ class Dispatcher(Actor[DispatcherMessage]):
                 if self.context.clock.monotonic() - run.requested > MANUAL_RUN_SECONDS:
                     run.reply.answer(Failure(Overloaded("too late: the database was busy or away")))
                     return
-                run_ids = await self._fire(self._database, (run.occurrence,))
+                run_ids = await self._fire_manually(run.occurrence)
         except StorageError as error:
             self._commit_uncertain = True
             run.reply.answer(Failure(error))
         else:
             nursery.start_soon(self._manual_runs.answer, run.reply, run_ids)
 
+    async def _fire_manually(self, occurrence: EdgeOccurrence) -> list[int]:
+        """Create the run records and send the first steps; return the ids of all records."""
+        async with self._database.transaction() as transaction:
+            made = MadeRuns([], [], frozenset())
+            for firing in await edge_occurrences.fire(transaction, (occurrence,)):
+                portion = Portion(firing, MAX_MANUAL_STEPS // firing.steps)
+                made = await edge_occurrences.make_runs(transaction, (portion,), self.context.clock.now())
+            if made.unfinished:
+                raise StatementRejected(
+                    f"there would be more than {MAX_MANUAL_STEPS} steps for all devices together"
+                )
+            started, delayed = await self._start_steps(transaction, made.first_steps[:BATCH_ROWS])
+        self._send(started, delayed)
+        for run_id in made.first_steps[BATCH_ROWS:]:
+            self._delayed.add(self.context.clock.monotonic(), run_id)
+        return made.run_ids
+
     async def _fire_edges(self, occurrences: Sequence[EdgeOccurrence]) -> None:
         database = self._held_database()
-        if database is not None:
+        if database is None:
             # The server that has the duty now finds these edges in the rows.
-            with suppress(DutyLost):
-                await self._fire(database, occurrences)
+            return
+        with suppress(DutyLost):
+            async with database.transaction() as transaction:
+                fired = await edge_occurrences.fire(transaction, occurrences)
+            if self._firings:
+                await self._leave_out({each.schedule_id for each in fired}, database)
+            self._firings.add(fired)
 
-    async def _fire(self, database: Database, occurrences: Sequence[EdgeOccurrence]) -> list[int]:
-        """Create the run records and send the first steps; return the ids of all records."""
-        async with database.transaction() as transaction:
-            created = await edge_occurrences.create_runs(transaction, occurrences, self.context.clock.now())
-            first = [record.id for record, number in created if number == 0]
-            started, delayed = await self._start_steps(transaction, first)
-        self._send(started, delayed)
-        return [record.id for record, _ in created]
+    async def _leave_out(self, schedule_ids: Collection[int], database: Database) -> None:
+        left_out = await edge_occurrences.leave_out(database, schedule_ids, MAX_UNFINISHED)
+        for schedule_id in sorted(set(left_out.values())):
+            self.context.log.warning(
+                "scheduled command %d fires faster than its steps can be made: of a firing some devices are"
+                " left out",
+                schedule_id,
+            )
+        self._firings.discard(left_out)
+
+    async def _make_runs(self, portions: Sequence[Portion]) -> None:
+        """Create run records of some devices, and send their first steps."""
+        database = self._held_database()
+        if database is None:
+            self._firings.replace(())
+            return
+        with suppress(DutyLost):
+            async with database.transaction() as transaction:
+                made = await edge_occurrences.make_runs(transaction, portions, self.context.clock.now())
+                started, delayed = await self._start_steps(transaction, made.first_steps)
+            self._send(started, delayed)
+            self._firings.made(portions, made.unfinished)
 
     async def _start_delayed(self, run_ids: Sequence[int]) -> None:
         # A server without the duty has the steps of runs that its users asked for.
@@ -307,6 +365,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         delayed = await fail_interrupted(self._database, self.context, self._node)
         if self._duty is None:
             self._delay(delayed)
+            self._firings.replace(await edge_occurrences.unfinished(self._database))
         await self._expect_reconnections()
         await server.mark_alive(self._database, self.context.clock.now())
 
@@ -329,6 +388,8 @@ class Dispatcher(Actor[DispatcherMessage]):
             return
         with suppress(DutyLost):
             await fail_lost_steps(database or self._database, self.context, self._node)
+            if database is not None:
+                self._firings.replace(await edge_occurrences.unfinished(database))
         await self._expire(())
         overdue = await runs.overdue(self._database, overdue_since, BATCH_ROWS)
         for run_id in overdue:
@@ -345,4 +406,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         self.context.log.warning("not stored yet, another attempt follows: %s", error)
 
     def _on_dropped(self, item: object, error: Exception) -> None:
+        if isinstance(item, Portion):
+            # Until the next check.
+            self._firings.discard({item.firing.id})
         self.context.log.error("dropped what cannot be stored: %s: %r", error, item)

@@ -17,6 +17,10 @@ from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence
 
 MAX_QUEUED_RUNS = 100
 """Runs that wait; beyond it they fail."""
+MAX_QUEUED_RUNS_OF_USER = 2
+"""The same of one user, so that others have their turn in time: a run may take a second."""
+READ_AT_ONCE = 1000
+"""Records that are read by one statement."""
 REPLY_SECONDS = 3.0
 """A run is answered after this at the latest, whether or not its first steps have an outcome."""
 
@@ -46,7 +50,8 @@ class ManualRuns:
 
     def add(self, message: RunNow, clock: Clock) -> Reply | Failure:
         """Add a run; return its reply."""
-        if len(self._runs) >= MAX_QUEUED_RUNS:
+        waiting = [run.occurrence.user_id for run in self._runs]
+        if len(waiting) >= MAX_QUEUED_RUNS or waiting.count(message.user_id) >= MAX_QUEUED_RUNS_OF_USER:
             return Failure(Overloaded("too many runs wait for the database"))
         reply: Reply = Deferred()
         occurrence = EdgeOccurrence(
@@ -72,6 +77,9 @@ class ManualRuns:
                 await outcomes.changed.wait()
         async with self._reading:
             try:
-                reply.answer(await runs.fetch(self._database, run_ids))
+                found: list[ScheduledCommandRun] = []
+                for start in range(0, len(run_ids), READ_AT_ONCE):
+                    found += await runs.fetch(self._database, run_ids[start : start + READ_AT_ONCE])
+                reply.answer(found)
             except StorageError as error:
                 reply.answer(Failure(error))

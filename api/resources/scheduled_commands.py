@@ -14,6 +14,7 @@ from quart import Response
 from motorpool.actors.messages.changes import ScheduleChanged
 from motorpool.actors.messages.scheduling import DISPATCHER, RunNow
 from motorpool.api.engine.audit import record_action
+from motorpool.api.engine.batches import slices_of
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id, PageSize
 from motorpool.api.engine.operations import BodyRules, Operations
@@ -21,7 +22,7 @@ from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations, fetch_readable
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.http.responses import as_json
+from motorpool.api.http.responses import as_json, as_json_array
 from motorpool.api.json import extended
 from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage import plain_tables
@@ -266,4 +267,4 @@ async def run_scheduled_command(call: Call) -> Response:
     )
     request = RunNow(schedule.id, body.phase, call.caller.id)
     created = await call.context.system.ref(DISPATCHER).ask(request, seconds=RUN_SECONDS)
-    return as_json(created)
+    return await as_json_array(call.in_turns(slices_of(created)))

@@ -15,7 +15,7 @@ class CalendarState(NamedTuple):
     server_timezone: str | None
     """Of the server's attributes."""
     cost: int = 0
-    """Steps of reading and evaluating it; 0 where that is not known, since it was stored before 0.4.0."""
+    """Steps of reading and evaluating it; 0 where that is not known, since it was stored before 0.5.0."""
     length: int = 0
     """Bytes of its text."""
 

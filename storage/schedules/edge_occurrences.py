@@ -1,12 +1,13 @@
 """Starts scheduled commands: creates a run record for each device and step, and marks steps as being sent.
 
 Both are committed before anything is sent (docs/decisions/0002). All functions work in bulk, because
-thousands of scheduled commands may share an edge of a calendar window.
+thousands of scheduled commands may share an edge of a calendar window. One may be for thousands of devices:
+its records are made for some of these after the others.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -14,7 +15,6 @@ from motorpool.storage.accounts import access, users
 from motorpool.storage.database import nodes
 from motorpool.storage.database.queries import Queries, columns
 from motorpool.storage.devices import commands
-from motorpool.storage.records import ScheduledCommandRun
 
 MISSED_AFTER = timedelta(minutes=5)
 """A step that is overdue by more than this is skipped as missed."""
@@ -36,6 +36,33 @@ class EdgeOccurrence(msgspec.Struct, frozen=True, gc=False):
     """Which of the two step lists is sent."""
     user_id: int = 0
     """The user who made the request and whose rights apply to the steps; 0: the owner."""
+
+
+class Firing(msgspec.Struct, frozen=True, gc=False):
+    """An occurrence whose run records are being made."""
+
+    id: int
+    schedule_id: int
+    steps: int
+    """Of each device."""
+
+
+class Portion(msgspec.Struct, frozen=True, gc=False):
+    """How many devices of a firing get their records next."""
+
+    firing: Firing
+    devices: int
+
+
+class MadeRuns(NamedTuple):
+    """What `make_runs` has done."""
+
+    run_ids: list[int]
+    """The records that were created, in their order."""
+    first_steps: list[int]
+    """Those of the first step of each device."""
+    unfinished: frozenset[int]
+    """Firings that have further devices."""
 
 
 class StartedStep(msgspec.Struct, frozen=True, gc=False):
@@ -60,9 +87,9 @@ class StartedStep(msgspec.Struct, frozen=True, gc=False):
 
 
 # A scheduled command occurs at most once in `asked`. Rows are locked in the order of their ids: scheduled
-# commands, then runs, then the queue. All other statements use the same order.
+# commands, then firings, then runs, then the queue. All other statements use the same order.
 _FIRE = """
-    with recursive asked as (
+    with asked as (
         select * from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::text[], $5::text[],
             $6::bigint[]) as asked (schedule_id, calendar_id, at, phase, list, requested_by)
     ),
@@ -76,47 +103,103 @@ _FIRE = """
         where s.id = asked.schedule_id and s.id in (select id from held) and (asked.phase = 'manual'
             or (s.active and s.calendar_id = asked.calendar_id and s.watched_from < asked.at))
         returning s.id, asked.at, asked.phase, asked.requested_by,
-            nextval('scheduled_command_firings') as firing,
             case asked.list when 'start' then s.on_start else s.on_end end as steps
+    )
+    insert into unfinished_firings
+        (firing, scheduled_command_id, phase, at, requested_by, command_ids, delays)
+    select nextval('scheduled_command_firings'), fired.id, phase, at, requested_by, command_ids, delays
+    from fired cross join lateral (
+        select array_agg((value ->> 'commandId')::bigint order by place),
+            array_agg(case when place = 1 then 0 else coalesce((value ->> 'delaySeconds')::integer, 0) end
+                order by place)
+        from jsonb_array_elements(fired.steps) with ordinality as list (value, place)
+    ) as listed (command_ids, delays)
+    where cardinality(command_ids) > 0 order by fired.id
+    returning firing, scheduled_command_id, cardinality(command_ids)
+"""
+_LEAVE_OUT = """
+    delete from unfinished_firings where firing in (
+        select firing from (
+            select firing, row_number() over (partition by scheduled_command_id order by firing desc)
+                as number
+            from unfinished_firings where scheduled_command_id = any($1::bigint[])
+        ) as numbered where number > $2
+    )
+    returning firing, scheduled_command_id
+"""
+_UNFINISHED = """
+    select firing, scheduled_command_id, cardinality(command_ids) from unfinished_firings order by firing
+"""
+# Of the devices of a portion there is one more than get their records now, by which it is seen whether it is
+# the last portion.
+_MAKE = """
+    with recursive asked as (
+        select * from unnest($1::bigint[], $2::bigint[], $3::integer[])
+            as asked (firing, schedule_id, devices)
     ),
-    linked (id, group_id) as (
-        select fired.id, g.group_id from fired
-            join group_scheduled_command g on g.scheduled_command_id = fired.id
-        union select linked.id, below.id from linked join groups below on below.group_id = linked.group_id
+    held as materialized (
+        select id from scheduled_commands where id = any($2::bigint[]) order by id for update
     ),
-    targets (id, device_id) as (
-        select fired.id, d.device_id from fired
-            join device_scheduled_command d on d.scheduled_command_id = fired.id
-        union select linked.id, d.id from linked join devices d on d.group_id = linked.group_id
+    portion as materialized (
+        select f.*, asked.devices from unfinished_firings f join asked using (firing)
+        where f.scheduled_command_id in (select id from held) order by f.firing for update of f
+    ),
+    linked (firing, group_id) as (
+        select portion.firing, g.group_id
+            from portion join group_scheduled_command g using (scheduled_command_id)
+        union select linked.firing, below.id
+            from linked join groups below on below.group_id = linked.group_id
+    ),
+    target as materialized (
+        select firing, device_id, number > devices as left_for_later from portion cross join lateral (
+            select device_id, row_number() over (order by device_id) as number from (
+                select device_id from device_scheduled_command d
+                where d.scheduled_command_id = portion.scheduled_command_id
+                union
+                select d.id from linked join devices d on d.group_id = linked.group_id
+                where linked.firing = portion.firing
+            ) as reached
+            where device_id > portion.after_device order by device_id limit portion.devices + 1
+        ) as chosen
+    ),
+    unfinished as (
+        update unfinished_firings f set after_device = last.device_id from (
+            select firing, max(device_id) filter (where not left_for_later) as device_id from target
+            group by firing having bool_or(left_for_later)
+        ) as last
+        where f.firing = last.firing
+        returning f.firing
+    ),
+    finished as (
+        delete from unfinished_firings where firing in (select firing from portion)
+            and firing not in (select firing from target where left_for_later)
     ),
     made as (
         insert into scheduled_command_runs (scheduled_command_id, firing, phase, step, device_id, command_id,
             delay_seconds, followed, time, status, requested_by)
-        select fired.id, firing, phase, step.number, device_id, step.command_id, step.delay,
-            step.number < step.last, at + step.after * interval '1 second', 'pending', requested_by
-        from fired join targets on targets.id = fired.id
+        select scheduled_command_id, firing, phase, step.number - 1, device_id, command_id, delay,
+            step.number < cardinality(command_ids), at + step.after * interval '1 second', 'pending',
+            requested_by
+        from portion join target using (firing)
         cross join lateral (
-            select number::integer - 1 as number, count(*) over () - 1 as last, command_id, delay,
-                sum(delay) over (order by number) as after
-            from (
-                select place as number, (value ->> 'commandId')::bigint as command_id,
-                    case when place = 1 then 0 else coalesce((value ->> 'delaySeconds')::integer, 0) end
-                        as delay
-                from jsonb_array_elements(fired.steps) with ordinality as list (value, place)
-            ) as listed
+            select number, command_id, delay, sum(delay) over (order by number) as after
+            from unnest(command_ids, delays) with ordinality as list (command_id, delay, number)
         ) as step
-        order by fired.id, device_id, step.number
-        returning id, scheduled_command_id, phase, device_id, command_id, time, step
+        where not left_for_later
+        order by scheduled_command_id, device_id, step.number
+        returning id, scheduled_command_id, phase, device_id, step, time
     )
-    select * from made order by id
+    select id, scheduled_command_id, phase, device_id, step, time from made
+    union all select firing, null, null, null, null, null from unfinished
+    order by 1
 """
-# Steps of the opposite phase that still wait, for any device. Those of devices for which this phase does not
-# fire are left out in Python: joined with records that were just made, which statistics do not count yet, it
-# took more than half a minute for 10,000 devices.
+# Steps of the opposite phase that still wait, for devices in the range of the portion.
 _OPPOSITE_STEPS = """
     select r.id, r.scheduled_command_id, r.device_id
-    from unnest($1::bigint[], $2::text[]) as opposite (schedule_id, phase)
+    from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[])
+        as opposite (schedule_id, phase, first, last)
     join scheduled_command_runs r on r.scheduled_command_id = opposite.schedule_id
+        and r.device_id between opposite.first and opposite.last
         and r.phase = opposite.phase and r.status in ('pending', 'sending', 'queued')
     order by r.id for update of r
 """
@@ -180,30 +263,51 @@ _START_STEPS = f"""
 """  # noqa: S608 - constant names
 
 
-async def create_runs(
-    q: Queries, firings: Sequence[EdgeOccurrence], now: datetime
-) -> list[tuple[ScheduledCommandRun, int]]:
-    """Create the run records of these occurrences; return each with the index of its step.
+async def fire(q: Queries, occurrences: Sequence[EdgeOccurrence]) -> list[Firing]:
+    """Begin the firings of these occurrences; `make_runs` creates their records.
 
-    A scheduled command may occur only once in `firings`. Edges that a scheduled command has already passed
-    and edges of inactive ones create no records. A phase fires for the devices that it creates records for:
-    steps of the opposite phase that still wait for one of these are skipped as superseded. A phase without
-    steps or devices supersedes nothing. Must run in a transaction.
+    A scheduled command may occur only once in `occurrences`. Edges that a scheduled command has already
+    passed, edges of inactive ones, and phases without steps begin nothing. Must run in a transaction.
     """
-    if not firings:
-        return []
-    asked = ((*msgspec.structs.astuple(each)[:-1], each.user_id or None) for each in firings)
-    made = await q.fetch(_FIRE, *columns(asked))
-    running = {row[1] for row in made if row[6] == 0 and row[5] >= now - MISSED_AFTER}
+    asked = ((*msgspec.structs.astuple(each)[:-1], each.user_id or None) for each in occurrences)
+    return [Firing(*row.values()) for row in await q.fetch(_FIRE, *columns(asked))]
+
+
+async def leave_out(q: Queries, schedule_ids: Iterable[int], most: int) -> dict[int, int]:
+    """End the oldest firings of scheduled commands that have more than `most` unfinished ones.
+
+    Return the scheduled commands by the ids of these firings.
+    """
+    rows = await q.fetch(_LEAVE_OUT, list(schedule_ids), most)
+    return {row[0]: row[1] for row in rows}
+
+
+async def unfinished(q: Queries) -> list[Firing]:
+    """Return the firings of which some devices have no records yet, the oldest first."""
+    return [Firing(*row.values()) for row in await q.fetch(_UNFINISHED)]
+
+
+async def make_runs(q: Queries, portions: Sequence[Portion], now: datetime) -> MadeRuns:
+    """Create the run records of the next devices of these firings.
+
+    A scheduled command may occur only once in `portions`, and must have no older firing that is unfinished.
+    A phase fires for the devices that it creates records for: steps of the opposite phase that still wait for
+    one of these are skipped as superseded. So a phase without devices supersedes nothing. Must run in a
+    transaction.
+    """
+    asked = ((each.firing.id, each.firing.schedule_id, each.devices) for each in portions)
+    rows = await q.fetch(_MAKE, *columns(asked))
+    made = [row for row in rows if row[1] is not None]
+    running = {row[1] for row in made if row[4] == 0 and row[5] >= now - MISSED_AFTER}
     if running:
         await q.defer_to_commit(_HAS_RUN, list(running), now)
-    opposite = {row[1]: _OPPOSITE[row[2]] for row in made if row[2] in _OPPOSITE}
-    if opposite:
+    if opposite := {row[1]: _OPPOSITE[row[2]] for row in made if row[2] in _OPPOSITE}:
         await _supersede(q, opposite, {(row[1], row[3]) for row in made}, now)
-    return [
-        (ScheduledCommandRun(row[0], row[1], row[2], row[3], row[4], row[5], "pending"), row[6])
-        for row in made
-    ]
+    return MadeRuns(
+        [row[0] for row in made],
+        [row[0] for row in made if row[4] == 0],
+        frozenset(row[0] for row in rows if row[1] is None),
+    )
 
 
 async def _supersede(
@@ -213,7 +317,12 @@ async def _supersede(
 
     `fired` has pairs of a scheduled command and such a device.
     """
-    waiting = await q.fetch(_OPPOSITE_STEPS, *columns(opposite.items()))
+    ranges: dict[int, tuple[int, int]] = {}
+    for schedule_id, device_id in fired:
+        first, last = ranges.get(schedule_id, (device_id, device_id))
+        ranges[schedule_id] = min(first, device_id), max(last, device_id)
+    asked = ((schedule_id, phase, *ranges[schedule_id]) for schedule_id, phase in opposite.items())
+    waiting = await q.fetch(_OPPOSITE_STEPS, *columns(asked))
     gone = [row[0] for row in waiting if (row[1], row[2]) in fired]
     if gone:
         await q.execute(_SUPERSEDE, gone, now)

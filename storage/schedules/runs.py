@@ -101,12 +101,16 @@ _END = """
         time = case when r.status = 'sending' then r.time else $2 end,
         reason = {reason}
     where r.id in (select id from held)
-    returning r.id
 """
 _CANCEL = _END.format(
     reason="'schedule_inactive'",
     which="r.scheduled_command_id = $1 and r.status in ('pending', 'sending', 'queued')",
 )
+_UNQUEUE_CANCELLED = """
+    delete from queued_commands where run_id in (
+        select id from scheduled_command_runs
+        where scheduled_command_id = $1 and time = $2 and reason = 'schedule_inactive')
+"""
 _FORGET_DEVICE = _END.format(
     reason="'device_not_found'",
     which="r.id in (select run_id from queued_commands where device_id = $1) and r.status = 'queued'",
@@ -187,17 +191,19 @@ async def cancel(q: Queries, schedule_id: int, now: datetime) -> None:
     """Skip the pending and queued steps of a scheduled command with the reason `schedule_inactive`.
 
     The caller must have updated or deleted the scheduled command's row before in the same transaction:
-    `create_runs` locks that row first.
+    `fire` and `make_runs` lock that row first.
     """
-    gone = await q.fetch(_CANCEL, schedule_id, now)
-    await commands.remove_runs(q, [row[0] for row in gone])
+    await q.execute("delete from unfinished_firings where scheduled_command_id = $1", schedule_id)
+    await q.execute(_CANCEL, schedule_id, now)
+    # A statement of its own, as in `remove_runs`; there may be too many to pass their ids.
+    await q.execute(_UNQUEUE_CANCELLED, schedule_id, now)
 
 
 async def cancel_for_device(q: Queries, device_id: int, now: datetime) -> None:
     """Skip the queued steps of a device that is about to be deleted, in the same transaction."""
     # With this lock no other transaction can add to the queue of the device.
     await q.execute("select from devices where id = $1 for update", device_id)
-    gone = await q.fetch(_FORGET_DEVICE, device_id, now)
+    gone = await q.fetch(f"{_FORGET_DEVICE} returning r.id", device_id, now)
     await commands.remove_runs(q, [row[0] for row in gone])
 
 

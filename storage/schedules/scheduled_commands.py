@@ -17,7 +17,7 @@ TABLE = Table(
     access=links.access_by_link(links.USER_SCHEDULED_COMMAND),
 )
 WATCHED = WatchedRows("scheduled_commands", condition="active")
-"""Done with an edge once `create_runs` has made its run records."""
+"""Done with an edge once it has fired."""
 
 
 class ScheduleLinks(msgspec.Struct, frozen=True):

@@ -21,8 +21,8 @@ from motorpool.storage.records import (
     ScheduledStep,
     User,
 )
-from motorpool.storage.schedules import edge_occurrences, scheduled_commands
-from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence
+from motorpool.storage.schedules import edge_occurrences, runs, scheduled_commands
+from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence, Portion
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 WAITS = """
@@ -98,15 +98,26 @@ class World:
         return made
 
     async def fire(self, schedule, at, phase="start", *, steps=None, calendar_id=None, now=None):
-        """One turn, in a transaction; what `edge_occurrences.create_runs` returns."""
+        """Fire once; the records that this made, each with the index of its step."""
         if calendar_id is None:
             calendar_id = 0 if phase == "manual" else schedule.calendar_id
         steps = steps or ("end" if phase == "end" else "start")
         return await self.fire_many(EdgeOccurrence(schedule.id, calendar_id, at, phase, steps), now=now or at)
 
-    async def fire_many(self, *turns, now):
+    async def fire_many(self, *turns, now, devices=1000):
+        """Fire; make the records of `devices` devices at a time."""
+        made = []
         async with self.database.transaction() as transaction:
-            return await edge_occurrences.create_runs(transaction, turns, now)
+            waiting = await edge_occurrences.fire(transaction, turns) if turns else []
+            while waiting:
+                portions = [Portion(each, devices) for each in waiting]
+                latest = await edge_occurrences.make_runs(transaction, portions, now)
+                waiting = [each for each in waiting if each.id in latest.unfinished]
+                made += latest.run_ids
+            steps = await transaction.fetch(
+                "select id, step from scheduled_command_runs where id = any($1::bigint[]) order by id", made
+            )
+            return list(zip(await runs.fetch(transaction, made), (row["step"] for row in steps), strict=True))
 
     async def begun(self, schedule, *, device=None, at=NOW, minutes=0, phase="start"):
         """The ids of the runs of a fired schedule, all of whose first steps are `sending`."""

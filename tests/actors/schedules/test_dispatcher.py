@@ -13,14 +13,14 @@ from motorpool.actors.messages.counters import STEPS_SETTLED
 from motorpool.actors.messages.scheduling import DISPATCHER, EdgeReached, RunNow
 from motorpool.actors.messages.uplink import DEVICE, CommandQueued, CommandRefused, CommandSent, SendCommand
 from motorpool.actors.schedules import dispatcher as module
-from motorpool.actors.schedules import edge_queue, manual_runs, step_sender
+from motorpool.actors.schedules import edge_queue, firing_queue, manual_runs, step_sender
 from motorpool.actors.schedules.dispatcher import Dispatcher
 from motorpool.actors.schedules.step_recovery import OUTCOME_UNKNOWN
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, users
 from motorpool.storage.devices import commands
-from motorpool.storage.errors import StorageUnavailable
+from motorpool.storage.errors import StatementRejected, StorageUnavailable
 from motorpool.storage.records import (
     Calendar,
     Command,
@@ -30,7 +30,7 @@ from motorpool.storage.records import (
     User,
 )
 from motorpool.storage.schedules import edge_occurrences, runs, scheduled_commands
-from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence
+from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence, Portion
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -123,7 +123,8 @@ class Harness:
         """Make the records of an edge without a dispatcher."""
         occurrence = EdgeOccurrence(schedule.id, self.calendar.id, at, "start", "start")
         async with self.database.transaction() as transaction:
-            await edge_occurrences.create_runs(transaction, [occurrence], NOW)
+            (firing,) = await edge_occurrences.fire(transaction, [occurrence])
+            await edge_occurrences.make_runs(transaction, [Portion(firing, 1000)], NOW)
 
     async def runs(self):
         """(run, device, status, reason) of all records."""
@@ -248,6 +249,121 @@ class TestTurns:
         after = counted()
         assert after["sent"] - before.get("sent", 0) == 2
         assert after["skipped"] - before.get("skipped", 0) == 4
+
+
+class TestManyDevices:
+    """Records that are made for some devices after the others."""
+
+    @pytest.fixture(autouse=True)
+    def portions(self, monkeypatch):
+        monkeypatch.setattr(firing_queue, "PORTION_ROWS", 4)
+
+    async def test_one_for_many_devices_does_not_hold_up_others(self, harness, time, monkeypatch):
+        sizes = []
+        make = edge_occurrences.make_runs
+
+        async def counting(q, portions, now):
+            made = await make(q, portions, now)
+            sizes.append(len(made.run_ids))
+            return made
+
+        monkeypatch.setattr(edge_occurrences, "make_runs", counting)
+        await harness.rows(20)
+        large = await harness.schedule(0, 60)
+        small = [await harness.schedule(to=harness.vehicles[:1]) for _ in range(2)]
+        async with harness.open() as system:
+            for schedule in (large, *small):
+                system.ref(DISPATCHER).tell_nowait(harness.edge(schedule))
+            await time.settle()
+            assert await harness.states() == ["sent", "pending"] * 1 + ["sent"] * 2 + ["sent", "pending"] * 19
+            assert max(sizes) == 4
+            assert set(harness.devices.times().values()) == {1}
+
+    async def test_its_firings_keep_their_order(self, harness, time):
+        await harness.rows(6)
+        schedule = await harness.schedule(60, 60)
+        async with harness.open() as system:
+            await time.settle()
+            for number, phase in enumerate(("start", "end", "start")):
+                system.ref(DISPATCHER).tell_nowait(harness.edge(schedule, NOW + number * SECOND, phase))
+            await time.settle()
+            rows = await harness.database.fetch(
+                "select firing, device_id, phase, step, status from scheduled_command_runs order by id"
+            )
+        made = [tuple(row.values()) for row in rows]
+        assert [each[0] for each in made] == sorted(each[0] for each in made)
+        assert [each[4] for each in made if each[3] == 1] == ["skipped"] * 6 + ["pending"] * 6
+
+    async def test_the_next_server_goes_on(self, harness, time):
+        await harness.rows(3)
+        schedule = await harness.schedule()
+        occurrence = EdgeOccurrence(schedule.id, harness.calendar.id, NOW, "start", "start")
+        async with harness.database.transaction() as transaction:
+            (firing,) = await edge_occurrences.fire(transaction, [occurrence])
+            await edge_occurrences.make_runs(transaction, [Portion(firing, 1)], NOW)
+        async with harness.open():
+            await time.passes(61, 1)
+            assert await harness.states() == ["sent"] * 3
+            assert set(harness.devices.times().values()) == {1}
+
+    async def test_a_firing_by_a_commit_of_which_nobody_heard_is_found(self, harness, time):
+        await harness.rows(2)
+        schedule = await harness.schedule()
+        async with harness.open():
+            await time.settle()
+            occurrence = EdgeOccurrence(schedule.id, harness.calendar.id, NOW, "start", "start")
+            async with harness.database.transaction() as transaction:
+                await edge_occurrences.fire(transaction, [occurrence])
+            await time.passes(31, 1)
+            assert await harness.states() == ["sent"] * 2
+
+    async def test_one_that_fires_faster_than_its_steps_are_made_leaves_out_the_oldest(
+        self, harness, time, monkeypatch, caplog
+    ):
+        monkeypatch.setattr(module, "MAX_UNFINISHED", 2)
+        await harness.rows(5)
+        schedule = await harness.schedule(0, 60)
+        async with harness.open() as system:
+            await time.settle()
+            for number in range(6):
+                system.ref(DISPATCHER).tell_nowait(harness.edge(schedule, NOW + number * SECOND))
+            await time.settle()
+            rows = await harness.database.fetch(
+                "select count(*) from scheduled_command_runs group by firing order by firing"
+            )
+        devices = [row[0] // 2 for row in rows]
+        assert devices[-2:] == [5, 5]
+        assert sum(devices) < 30
+        assert "fires faster than its steps can be made" in caplog.text
+
+    async def test_when_it_is_deactivated_the_other_devices_get_none(self, harness, time):
+        await harness.rows(6)
+        schedule = await harness.schedule()
+        occurrence = EdgeOccurrence(schedule.id, harness.calendar.id, NOW, "start", "start")
+        async with harness.database.transaction() as transaction:
+            (firing,) = await edge_occurrences.fire(transaction, [occurrence])
+            await edge_occurrences.make_runs(transaction, [Portion(firing, 2)], NOW)
+            await runs.cancel(transaction, schedule.id, NOW)
+        async with harness.open():
+            await time.passes(61, 1)
+            assert await harness.states() == ["skipped"] * 2
+
+    async def test_a_run_that_a_user_asks_for_has_only_so_many_steps(self, harness, time, monkeypatch):
+        monkeypatch.setattr(module, "MAX_MANUAL_STEPS", 6)
+        monkeypatch.setattr(module, "BATCH_ROWS", 2)
+        monkeypatch.setattr(manual_runs, "READ_AT_ONCE", 2)
+        await harness.rows(3)
+        fits, exceeds = await harness.schedule(0, 60), await harness.schedule(0, 60, 60)
+        async with harness.open() as system:
+            made = await system.ref(DISPATCHER).ask(RunNow(fits.id))
+            assert len(made) == 6
+            await time.settle()
+            assert await harness.states() == ["sent", "pending"] * 3
+            with pytest.raises(StatementRejected, match="more than 6 steps"):
+                await system.ref(DISPATCHER).ask(RunNow(exceeds.id))
+            await time.passes(31, 1)
+            assert len(await harness.runs()) == 6
+            assert await edge_occurrences.unfinished(harness.database) == []
 
 
 class TestSteps:
@@ -598,6 +714,27 @@ class TestRunNow:
                 with pytest.raises(StorageUnavailable, match="too many runs"):
                     await system.ref(DISPATCHER).ask(RunNow(schedule.id))
             assert [[run.status for run in answer] for answer in answers] == [["sent"]] * 3
+
+    async def test_of_one_user_two_wait_and_others_have_their_turn(self, harness, time):
+        await harness.rows()
+        schedule = await harness.schedule()
+        answers = []
+
+        async def ask(system, user_id):
+            answers.append(await system.ref(DISPATCHER).ask(RunNow(schedule.id, user_id=user_id)))
+
+        async with harness.open() as system:
+            await time.settle()
+            async with trio.open_nursery() as nursery, harness.database.transaction() as transaction:
+                await transaction.execute("lock table scheduled_commands")
+                # The first does not wait any more.
+                for _ in range(3):
+                    nursery.start_soon(ask, system, harness.owner.id)
+                    await trio.testing.wait_all_tasks_blocked(0.02)
+                with pytest.raises(StorageUnavailable, match="too many runs"):
+                    await system.ref(DISPATCHER).ask(RunNow(schedule.id, user_id=harness.owner.id))
+                nursery.start_soon(ask, system, 0)
+            assert [[run.status for run in answer] for answer in answers] == [["sent"]] * 4
 
 
 class TestOutages:

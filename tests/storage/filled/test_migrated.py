@@ -239,6 +239,7 @@ INTENDED = {
     "scheduled_commands": created("scheduled_commands", "user_scheduled_command", "scheduled_command_id"),
     "scheduled_reports": created("scheduled_reports", "user_report", "report_id"),
     "quota_locks": lambda _: [],
+    "unfinished_firings": lambda _: [],
     "user_quota_use": users_use,
     "device_quota_use": partial(owners_use, "device"),
     "group_quota_use": partial(owners_use, "group"),

@@ -7,8 +7,8 @@ import pytest
 from motorpool.storage.accounts import links
 from motorpool.storage.devices import commands
 from motorpool.storage.records import QueuedCommand, ScheduledCommandRun
-from motorpool.storage.schedules import runs, scheduled_commands
-from motorpool.storage.schedules.edge_occurrences import MISSED_AFTER, EdgeOccurrence
+from motorpool.storage.schedules import edge_occurrences, runs, scheduled_commands
+from motorpool.storage.schedules.edge_occurrences import MISSED_AFTER, EdgeOccurrence, Portion
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -186,6 +186,112 @@ class TestTargets:
             (schedule.id, device.id) for schedule, device in zip(schedules, devices, strict=True)
         }
         assert await world.fire_many(now=NOW) == []
+
+
+class TestPortions:
+    """Records that are made for some devices after the others."""
+
+    async def made(self, world, *firings, devices, now=NOW + MINUTE):
+        """Make portions of this many devices; (schedule, device) of each step, and unfinished firings."""
+        async with world.database.transaction() as transaction:
+            portions = [Portion(firing, devices) for firing in firings]
+            made = await edge_occurrences.make_runs(transaction, portions, now)
+        stored = {run.id: run for run in await world.runs()}
+        steps = [(stored[each].schedule_id, stored[each].device_id) for each in made.run_ids]
+        assert made.first_steps == [each for each in made.run_ids if stored[each].step == 0]
+        return steps, made.unfinished
+
+    async def fired(self, world, *schedules, phase="start", at=NOW + MINUTE):
+        turns = [EdgeOccurrence(each.id, each.calendar_id, at, phase, phase) for each in schedules]
+        async with world.database.transaction() as transaction:
+            return await edge_occurrences.fire(transaction, turns)
+
+    async def test_each_device_has_all_its_steps_in_one_portion_and_none_has_them_twice(self, world, command):
+        above = await world.group()
+        below = await world.group(above)
+        vehicles = [await world.device(group) for group in (below, above, None, above, below)]
+        schedule = await world.schedule(above, vehicles[2], vehicles[4], start=[(command, 0), (command, 5)])
+        (firing,) = await self.fired(world, schedule)
+        assert (firing.schedule_id, firing.steps) == (schedule.id, 2)
+        assert await edge_occurrences.unfinished(world.database) == [firing]
+        ids = [vehicle.id for vehicle in vehicles]
+        seen = []
+        for some, rest in ((ids[:2], {firing.id}), (ids[2:4], {firing.id}), (ids[4:], set())):
+            steps, unfinished = await self.made(world, firing, devices=2)
+            assert (steps, unfinished) == ([(schedule.id, each) for each in some for _ in range(2)], rest)
+            seen += some
+        assert seen == ids
+        assert await edge_occurrences.unfinished(world.database) == []
+        assert await self.made(world, firing, devices=2) == ([], set())
+        made = await world.runs()
+        assert {run.firing for run in made} == {firing.id}
+        assert {(run.step, run.time) for run in made} == {
+            (0, NOW + MINUTE),
+            (1, NOW + MINUTE + 5 * SECOND),
+        }
+
+    async def test_the_last_portion_may_be_full(self, world, command):
+        vehicles = [await world.device() for _ in range(4)]
+        schedule = await world.schedule(*vehicles, start=[(command, 0)])
+        (firing,) = await self.fired(world, schedule)
+        assert [len((await self.made(world, firing, devices=2))[0]) for _ in range(3)] == [2, 2, 0]
+
+    async def test_a_device_that_is_linked_meanwhile_has_them_if_it_comes_after_the_others(
+        self, world, command
+    ):
+        early = await world.device()
+        vehicles = [await world.device() for _ in range(2)]
+        schedule = await world.schedule(*vehicles, start=[(command, 0)])
+        (firing,) = await self.fired(world, schedule)
+        await self.made(world, firing, devices=1)
+        for vehicle in (early, late := await world.device()):
+            await links.add(world.database, links.DEVICE_SCHEDULED_COMMAND, vehicle.id, schedule.id)
+        await links.remove_many(
+            world.database, links.DEVICE_SCHEDULED_COMMAND, [(vehicles[1].id, schedule.id)]
+        )
+        steps, unfinished = await self.made(world, firing, devices=5)
+        assert (steps, unfinished) == ([(schedule.id, late.id)], set())
+
+    async def test_firings_of_several_schedules_go_on_by_themselves(self, world, command):
+        vehicles = [await world.device() for _ in range(3)]
+        large = await world.schedule(*vehicles, start=[(command, 0)])
+        small = await world.schedule(vehicles[1], start=[(command, 0)])
+        empty = await world.schedule(start=[(command, 0)])
+        firings = await self.fired(world, large, small, empty)
+        assert [firing.schedule_id for firing in firings] == [large.id, small.id, empty.id]
+        steps, unfinished = await self.made(world, *firings, devices=1)
+        assert steps == [(large.id, vehicles[0].id), (small.id, vehicles[1].id)]
+        assert unfinished == {firings[0].id}
+        assert await edge_occurrences.unfinished(world.database) == [firings[0]]
+
+    async def test_the_opposite_phase_is_superseded_device_by_device(self, world, command):
+        vehicles = [await world.device() for _ in range(3)]
+        schedule = await world.schedule(*vehicles, start=[(command, 0)], end=[(command, 0)])
+        await world.fire(schedule, NOW + MINUTE)
+        (firing,) = await self.fired(world, schedule, phase="end", at=NOW + 2 * MINUTE)
+        for count in range(1, 4):
+            await self.made(world, firing, devices=1, now=NOW + 2 * MINUTE)
+            ended = [run.device_id for run in await world.runs() if run.reason == "superseded"]
+            assert ended == [vehicle.id for vehicle in vehicles[:count]]
+
+    async def test_of_firings_that_are_too_many_the_oldest_are_left_out(self, world, command, device):
+        crowded, other = [await world.schedule(device, start=[(command, 0)]) for _ in range(2)]
+        firings = [(await self.fired(world, crowded, at=NOW + number * MINUTE))[0] for number in range(1, 5)]
+        (kept,) = await self.fired(world, other)
+        left_out = await edge_occurrences.leave_out(world.database, [crowded.id, other.id], 3)
+        assert left_out == {firings[0].id: crowded.id}
+        assert await edge_occurrences.unfinished(world.database) == [*firings[1:], kept]
+
+    async def test_nothing_is_made_for_what_is_gone(self, world, command, device):
+        for end in ("cancelled", "deleted"):
+            schedule = await world.schedule(device, start=[(command, 0)])
+            (firing,) = await self.fired(world, schedule)
+            if end == "deleted":
+                await scheduled_commands.TABLE.delete(world.database, schedule.id)
+            else:
+                await runs.cancel(world.database, schedule.id, NOW)
+            assert await self.made(world, firing, devices=1) == ([], set())
+            assert await edge_occurrences.unfinished(world.database) == []
 
 
 class TestLastRun:

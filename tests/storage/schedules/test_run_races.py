@@ -9,7 +9,7 @@ import trio
 from motorpool.storage.devices import commands
 from motorpool.storage.records import QueuedCommand
 from motorpool.storage.schedules import edge_occurrences, runs, scheduled_commands
-from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence
+from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence, Portion
 from motorpool.storage.schedules.runs import Outcome
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -84,7 +84,8 @@ async def test_an_edge_and_a_deactivation_end_in_one_of_two_ways(world, meanwhil
                 await change(own)
 
         async def fire(transaction, turn=turn):
-            await edge_occurrences.create_runs(transaction, [turn], NOW + MINUTE)
+            for firing in await edge_occurrences.fire(transaction, [turn]):
+                await edge_occurrences.make_runs(transaction, [Portion(firing, 9)], NOW + MINUTE)
 
         first, second = (fire, deactivate) if fires_first else (deactivate, fire)
         async with meanwhile(partial(alone, second)) as transaction:
@@ -92,6 +93,38 @@ async def test_an_edge_and_a_deactivation_end_in_one_of_two_ways(world, meanwhil
         assert [(each.status, each.reason) for each in await world.runs(schedule)] == (
             [("skipped", "schedule_inactive")] if fires_first else []
         )
+
+
+async def test_a_deactivation_against_the_records_of_further_devices(world, meanwhile):
+    """Whoever is first at the schedule's row: the records are made and cancelled, or not made."""
+    for makes_first in (True, False):
+        vehicles, command = [await world.device() for _ in range(2)], await world.command()
+        schedule = await world.schedule(*vehicles, start=[(command, 0)])
+        turn = EdgeOccurrence(schedule.id, schedule.calendar_id, NOW + MINUTE, "start", "start")
+        async with world.database.transaction() as own:
+            (firing,) = await edge_occurrences.fire(own, [turn])
+            made = await edge_occurrences.make_runs(own, [Portion(firing, 1)], NOW + MINUTE)
+        assert made.unfinished == {firing.id}
+
+        async def deactivate(transaction, schedule_id=schedule.id):
+            await transaction.execute(
+                "update scheduled_commands set active = false where id = $1", schedule_id
+            )
+            await runs.cancel(transaction, schedule_id, NOW + MINUTE)
+
+        async def alone(change):
+            async with world.database.transaction() as own:
+                await change(own)
+
+        async def make(transaction, firing=firing):
+            await edge_occurrences.make_runs(transaction, [Portion(firing, 1)], NOW + MINUTE)
+
+        first, second = (make, deactivate) if makes_first else (deactivate, make)
+        async with meanwhile(partial(alone, second)) as transaction:
+            await first(transaction)
+        reasons = [(each.status, each.reason) for each in await world.runs(schedule)]
+        assert reasons == [("skipped", "schedule_inactive")] * (2 if makes_first else 1)
+        assert await edge_occurrences.unfinished(world.database) == []
 
 
 async def test_steps_that_follow_are_locked_with_those_that_ended(world, lock_waits):
