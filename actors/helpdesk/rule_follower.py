@@ -10,7 +10,7 @@ from typing import Never
 import trio
 
 from motorpool.actors.helpdesk.rule_selection import KnownRules, select
-from motorpool.actors.helpdesk.rule_tickets import RuleTickets
+from motorpool.actors.helpdesk.rule_tickets import Refusal, RuleTickets
 from motorpool.actors.helpdesk.ticket_writer import announce
 from motorpool.actors.messages.changes import COMMITTED_CHANGES, Change, CompanyChanged, EverythingChanged
 from motorpool.actors.messages.counters import RULE_EVENTS_DISCARDED
@@ -29,6 +29,8 @@ from motorpool.storage.events.waiting import WaitingEvents
 from motorpool.storage.helpdesk import ticket_rules
 from motorpool.storage.records import Event
 
+MAX_TOLD = 1000
+"""Rules whose refusals were logged, beyond which the first ones may be logged again."""
 POLL_SECONDS = 30.0
 """Interval of looking for events that another server left, and for rules that it stored."""
 
@@ -43,6 +45,8 @@ class RuleFollower(Actor[Never]):
         self._waiting = WaitingEvents("ticket_rule_events", skips_locked=False)
         self._consumer = EventConsumer(self, undone="tickets not made", poll_seconds=POLL_SECONDS)
         self._calendars = OpenCalendars(database, self._consumer.wake)
+        self._told: dict[tuple[int, str], None] = {}
+        """Rules (company, id) of which it was logged that they make no ticket."""
         self._types: frozenset[str] | None = None
         """The types that rules follow, as a hint; None: not known."""
 
@@ -62,6 +66,7 @@ class RuleFollower(Actor[Never]):
     def _rows_changed(self, changes: Sequence[Change]) -> None:
         if any(isinstance(change, CompanyChanged | EverythingChanged) for change in changes):
             self._types = None
+            self._told.clear()
             self._consumer.wake()
 
     async def is_waiting(self) -> bool:
@@ -82,8 +87,8 @@ class RuleFollower(Actor[Never]):
             changes, refused = await self._tickets.make(transaction, selection, now=now)
             await ticket_rules.remove(transaction, selection.handled_ids)
         self._waiting.note(waiting, selection.looked_at, limit)
-        for reason in refused:
-            self.context.log.warning("no ticket is made: %s", reason)
+        for refusal in refused:
+            self._tell(refusal)
         await announce(self.context.system, changes)
         opened = [change.outcome.ticket for change in changes if change.facts is None]
         for ticket in opened:
@@ -92,6 +97,20 @@ class RuleFollower(Actor[Never]):
         if opened:
             self.context.system.ref(TICKET_CAPTURES).offer(TicketCapturesWaiting())
         return len(selection.handled_ids)
+
+    def _tell(self, refusal: Refusal) -> None:
+        """Log the first refusal of a rule since a company was edited; it may be asked each second."""
+        key = refusal.company_id, refusal.rule_id
+        if key not in self._told:
+            self._told[key] = None
+            if len(self._told) > MAX_TOLD:
+                del self._told[next(iter(self._told))]
+            self.context.log.warning(
+                "no ticket is made: rule %s of company %d: %s",
+                refusal.rule_id,
+                refusal.company_id,
+                refusal.reason,
+            )
 
     async def discard_first(self) -> None:
         """Remove the first event without making a ticket of it."""

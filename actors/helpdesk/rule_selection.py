@@ -20,7 +20,7 @@ from motorpool.storage.helpdesk.ticket_rules import Candidate, DeviceFacts, Tick
 from motorpool.storage.records import Event, Maintenance
 
 MAX_WORK = 100
-"""Tickets to open or add to in one batch, beyond which the other events wait for the next."""
+"""Tickets to open or add to in one batch, calendars aside, beyond which other events wait for the next."""
 RULES_AT_A_TIME = 50
 """Rules that an event is compared with without a pause for other tasks; their lists may be long."""
 KEPT_COMPANIES = 200
@@ -135,8 +135,11 @@ async def select(
     await rules.read(transaction, companies_concerned)
     devices = await ticket_rules.devices(transaction, {device_id for device_id, _ in candidates})
     agents = _Agents(transaction)
-    concerned = []
+    concerned: list[tuple[Event, list[tuple[int, TicketRule]]]] = []
+    work = 0
     for each in waiting:
+        if work >= MAX_WORK:
+            break
         event = each.event
         device = devices.get(event.device_id)
         of_event: list[tuple[int, TicketRule]] = []
@@ -150,9 +153,10 @@ async def select(
                     await trio.lowlevel.checkpoint()
             await trio.lowlevel.checkpoint()
         concerned.append((event, of_event))
+        work += len(of_event)
     calendar_ids = {rule.when.calendar_id for _, found in concerned for _, rule in found}
     look = await calendars.look(transaction, calendar_ids)
-    chosen, handled, looked_at = _choose(concerned, look)
+    chosen, handled = _choose(concerned, look)
     maintenance_ids = {event.maintenance_id for _, _, event in chosen if event.maintenance_id}
     maintenances: dict[int, Maintenance] = {}
     if maintenance_ids:
@@ -162,21 +166,18 @@ async def select(
     for company_id, rule, event in chosen:
         key = TicketKey(company_id, rule.id, event.device_id, occurrence_of(event, maintenances))
         groups.setdefault(key, RuleEvents(key, rule, [])).events.append(event)
-    return Selection(handled, looked_at, [groups[key] for key in sorted(groups)], devices, maintenances)
+    in_order = [groups[key] for key in sorted(groups)]
+    return Selection(handled, len(concerned), in_order, devices, maintenances)
 
 
 def _choose(
     concerned: Sequence[tuple[Event, Sequence[tuple[int, TicketRule]]]], look: CalendarLook
-) -> tuple[list[tuple[int, TicketRule, Event]], tuple[int, ...], int]:
-    """Return what rules are to do, about which events, and how many events were looked at for that."""
+) -> tuple[list[tuple[int, TicketRule, Event]], tuple[int, ...]]:
+    """Return what rules are to do about which events, and the events for which that is known."""
     chosen: list[tuple[int, TicketRule, Event]] = []
     handled: list[int] = []
     postponed: set[int] = set()
-    looked_at = 0
     for event, found in concerned:
-        if len(chosen) >= MAX_WORK:
-            break
-        looked_at += 1
         # All are asked, so that all that is missing is computed.
         are_open = [look.covers(rule.when.calendar_id, event.event_time) for _, rule in found]
         if None in are_open or event.device_id in postponed:
@@ -184,7 +185,7 @@ def _choose(
             continue
         chosen += [(*each, event) for each, is_open in zip(found, are_open, strict=True) if is_open]
         handled.append(event.id)
-    return chosen, tuple(handled), looked_at
+    return chosen, tuple(handled)
 
 
 class _Agents:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -43,6 +43,14 @@ LIVE_PATIENCE = timedelta(seconds=60)
 """Later live video does not show what has happened."""
 
 
+class Refusal(NamedTuple):
+    """A ticket that cannot be made."""
+
+    company_id: int
+    rule_id: str
+    reason: str
+
+
 class RuleTickets:
     """Makes of selected events what rules say.
 
@@ -61,14 +69,14 @@ class RuleTickets:
 
     async def make(
         self, transaction: Queries, selection: Selection, *, now: datetime
-    ) -> tuple[list[Change], list[str]]:
+    ) -> tuple[list[Change], list[Refusal]]:
         """Open tickets and add to open ones; return the changes, and why some tickets were not made.
 
         Announce the changes after the commit. New tickets come first, by company: a company is always locked
         before its tickets.
         """
         changes: list[Change] = []
-        refused: list[str] = []
+        refused: list[Refusal] = []
         settings = await server.fetch(transaction)
         # Tickets have many readers.
         writer = ValueWriter(preferences_of({}, settings.attributes))
@@ -85,7 +93,7 @@ class RuleTickets:
                             savepoint, group, causes[0], selection, writer, now
                         )
                 except TicketRefused as error:
-                    refused.append(f"rule {group.rule.id} of company {group.key.company_id}: {error}")
+                    refused.append(Refusal(group.key.company_id, group.rule.id, str(error)))
                     continue
                 if change is None:
                     continue

@@ -4,25 +4,34 @@ Times depend on the machine; how often something is done does not.
 """
 
 import base64
+import threading
 from contextlib import ExitStack
 from datetime import timedelta
+from functools import wraps
 from unittest.mock import patch
+from urllib.parse import quote
 
 import pytest
 import trio
 from tests.api.conftest import NOON
 
-from motorpool.actors.events import deliveries
+from motorpool.actors.events import batch_renderer, deliveries
 from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
 from motorpool.actors.helpdesk import rule_selection
 from motorpool.actors.rules import edge_columns, event_rules, geofence_index
 from motorpool.actors.rules.expressions import Expression
 from motorpool.api.settings import QuotaSettings
+from motorpool.codecs.calendars.calendar import Calendar
 from motorpool.codecs.devices import CODECS
 
 LOOPBACK = "127.0.0.1"
+READERS = 5
+"""Other users who are notified of the same."""
 QUOTAS = QuotaSettings(
     user_tasks=30,
+    user_calendar_cost=100_000,
+    user_notified=20 * (1 + READERS),
+    user_ticket_rules=50,
     device_geofences=20,
     device_geofence_points=4_000,
     device_computed_attributes=10,
@@ -33,16 +42,23 @@ QUOTAS = QuotaSettings(
     device_linked_devices=10,
 )
 """A tenth of what there may be, and less: all this is stored by requests."""
-DAYS = """BEGIN:VCALENDAR
-VERSION:2.0
-PRODID:x
-BEGIN:VEVENT
-UID:1
+LASTING = """BEGIN:VEVENT
+UID:{number}
 DTSTART:20200101T000000Z
-DTEND:20200101T235959Z
+DURATION:P3500D
 RRULE:FREQ=DAILY
 END:VEVENT
-END:VCALENDAR"""
+"""
+"""Ten years long, and beginning anew every day."""
+CALENDAR = f"""BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:x
+{"".join(LASTING.format(number=number) for number in range(3))}END:VCALENDAR"""
+"""Of those that cost much, which are evaluated in a thread of their own."""
+LIGHT = "+".join(["1"] * 100)
+HEAVY = f"('{'y' * 90}').replace('y', '{'y' * 9}').replace('y', 'yyyyy').length()"
+"""Much more work than may be done on the loop."""
+COMPUTED, HEAVY_ONES = 10, 2
 CORRIDORS, POINTS = 2, 1_982
 CIRCLES = QUOTAS.device_geofences - CORRIDORS
 AWAY, THERE = (52.0, 12.0), (52.0, 16.0)
@@ -66,27 +82,29 @@ class Counts:
         self._wrap(stack, event_rules, "proximity_events", lambda args, _: len(args[2]))
         self._wrap(stack, rule_selection, "matches", lambda *_: 1)
         self._wrap(stack, deliveries, "concerns", lambda *_: 1)
-        evaluate = Expression.evaluate_in
+        self._wrap(stack, batch_renderer, "render", lambda *_: 1)
+        # Windows of calendars.
+        self._wrap(stack, Calendar, "windows", lambda *_: 1)
+        self._wrap(stack, Calendar, "block_edges", lambda *_: 1)
+        loop = threading.current_thread()
 
-        def evaluated(expression, state):
-            value = evaluate(expression, state)
-            self._add("evaluate_in", 1)
-            return value
+        def evaluated(args, _):
+            here = "on the loop" if threading.current_thread() is loop else "in a thread"
+            return f"evaluated {here}"
 
-        stack.enter_context(patch.object(Expression, "evaluate_in", evaluated))
+        self._wrap(stack, Expression, "evaluate_in", lambda *_: 1, evaluated)
 
-    def _wrap(self, stack, module, name, size):
-        wrapped = getattr(module, name)
+    def _wrap(self, stack, owner, name, size, title=lambda *_: ""):
+        wrapped = getattr(owner, name)
 
+        @wraps(wrapped)
         def count(*args, **named):
             found = wrapped(*args, **named)
-            self._add(name, size(args, found))
+            key = title(args, found) or name
+            self.counted[key] = self.counted.get(key, 0) + int(size(args, found))
             return found
 
-        stack.enter_context(patch.object(module, name, count))
-
-    def _add(self, name, number):
-        self.counted[name] = self.counted.get(name, 0) + int(number)
+        stack.enter_context(patch.object(owner, name, count))
 
     def take(self):
         counted, self.counted = self.counted, {}
@@ -111,46 +129,68 @@ class Worst:
         assert answer.status == 204, answer.text
 
     async def store_everything(self):
-        data = base64.b64encode(DAYS.encode()).decode()
+        data = base64.b64encode(CALENDAR.encode()).decode()
         calendar = await self.make("/calendars", name="days", data=data)
         areas = [corridor(number) for number in range(CORRIDORS)]
         areas += [f"CIRCLE ({THERE[0]} {THERE[1]}, {100 + number})" for number in range(CIRCLES)]
         fields = {"name": "x", "calendarId": calendar}
-        geofences = [await self.make("/geofences", **fields, area=area) for area in areas[:CORRIDORS]]
-        geofences += [await self.make("/geofences", **fields, area=area) for area in areas[CORRIDORS:]]
+        geofences = [await self.make("/geofences", **fields, area=area) for area in areas]
         await self.link("geofenceId", geofences)
         maintenance = {"name": "x", "type": "totalDistance", "start": 1, "period": 1}
         await self.link("maintenanceId", [await self.make("/maintenance", **maintenance) for _ in range(20)])
-        notification = {"type": "geofenceEnter", "notificators": "web", "calendarId": calendar}
-        await self.link(
-            "notificationId", [await self.make("/notifications", **notification) for _ in range(20)]
-        )
+        await self.store_notifications(calendar, geofences[-1])
         step = {"commandId": await self.make("/commands", description="x", type="custom")}
         schedule = {"name": "x", "calendarId": calendar, "onStart": [step] * 10, "onEnd": [step] * 10}
         await self.link("scheduledCommandId", [await self.make("/scheduledcommands", **schedule)])
         others = [await self.served.device(self.client, f"other {number}") for number in range(10)]
         await self.link("linkedDeviceId", others)
+        for number in range(10):
+            await self.report(AWAY, f"other {number}")
         admin = self.served.admin
-        expressions = [
+        expressions = [LIGHT] * (COMPUTED - HEAVY_ONES) + [HEAVY] * HEAVY_ONES
+        computed = [
             await self.make(
                 "/attributes/computed",
                 admin,
                 description="x",
                 attribute=f"sum{number}",
                 type="number",
-                expression="+".join(["1"] * 100),
+                expression=expression,
+                priority=COMPUTED - number,
             )
-            for number in range(10)
+            for number, expression in enumerate(expressions)
         ]
-        await self.link("attributeId", expressions, admin)
-        rule = {"name": "x", "when": {"eventTypes": ["geofenceEnter"]}, "maxPerHour": 1}
-        await self.make("/companies", name="x", attributes={"ticketRules": [rule] * 100})
+        await self.link("attributeId", computed, admin)
+        rule = {
+            "name": "x",
+            "when": {"eventTypes": ["geofenceEnter"], "calendarId": calendar},
+            "maxPerHour": 1,
+        }
+        for name in ("one", "two"):
+            rules = [rule] * (QUOTAS.user_ticket_rules // 2)
+            await self.make("/companies", name=name, attributes={"ticketRules": rules})
 
-    async def report(self, place):
+    async def store_notifications(self, calendar, geofence):
+        """Half of them for one geofence; all of them for other users as well."""
+        fields = {"type": "geofenceEnter", "notificators": "web", "calendarId": calendar}
+        one = fields | {"attributes": {"geofenceIds": str(geofence)}}
+        numbers = [await self.make("/notifications", **each) for each in [fields, one] * 10]
+        await self.link("notificationId", numbers)
+        for number in range(READERS):
+            reader = await self.make(
+                "/users", name="reader", email=f"reader{number}@example.org", password="a long password"
+            )
+            links = [{"userId": reader, "deviceId": self.device_id}]
+            links += [{"userId": reader, "notificationId": each} for each in numbers]
+            for link in links:
+                answer = await self.client.post("/permissions", json=link)
+                assert answer.status == 204, answer.text
+
+    async def report(self, place, device="1"):
         """Report a position, and wait until its events are done with."""
         self.reports += 1
         moment = NOON + timedelta(seconds=self.reports)
-        query = f"id=1&lat={place[0]}&lon={place[1]}&timestamp={round(moment.timestamp())}"
+        query = f"id={quote(device)}&lat={place[0]}&lon={place[1]}&timestamp={round(moment.timestamp())}"
         async with await trio.open_tcp_stream(LOOPBACK, self.port) as stream:
             request = f"POST /?{query} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
             await stream.send_all(request.encode())
@@ -166,7 +206,7 @@ async def worst(starting, free_port):
     offset = free_port(CODECS["osmand"].port)
     places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=offset)}
     async with starting(protocols=("osmand",), quotas=QUOTAS, **places) as served:
-        client = await served.user("worst", deviceLimit=-1)
+        client = await served.user("worst", deviceLimit=-1, userLimit=-1)
         crossings = {"event.geofence.segmentCrossing": True, "proximityEnterDistance": 100}
         device_id = await served.device(client, "1", attributes=crossings)
         yield Worst(served, client, CODECS["osmand"].port + offset, device_id)
@@ -190,24 +230,65 @@ async def test_the_work_for_a_position_is_bounded_by_the_quotas(worst):
     # The position and both ends of the way, each compared with what is near.
     assert near.pop("_containing", 0) <= QUOTAS.device_geofences
     assert far.pop("_containing") <= 3 * QUOTAS.device_geofences
-    once = {"evaluate_in": 10, "maintenance_events": 20}
+    # What is too much for the loop is begun there, and then all of it is done in a thread.
+    once = {
+        "evaluated on the loop": COMPUTED - HEAVY_ONES,
+        "evaluated in a thread": COMPUTED,
+        "maintenance_events": 20,
+        "proximity_events": 10,
+    }
     assert near == once
-    # Each circle is entered: an event, of which each notification and each rule of tickets is asked once.
-    asked = {"concerns": CIRCLES * 20, "matches": CIRCLES * 100}
-    assert far == once | asked
+    # Each circle is entered, which is an event. Notifications for other geofences are not asked; each rule of
+    # tickets is once. There are two texts: with the zone, for the user who sees it, and without for others.
+    assert far == once | {
+        "concerns": 10,
+        "matches": CIRCLES * QUOTAS.user_ticket_rules,
+        "render": CIRCLES * 2,
+    }
 
 
 async def test_no_more_of_any_kind_is_taken(worst):
     await worst.store_everything()
-    text = {
-        "/geofences": ("geofenceId", {"name": "x", "area": "CIRCLE (1 2, 3)"}),
-        "/maintenance": ("maintenanceId", {"name": "x", "type": "hours"}),
-        "/notifications": ("notificationId", {"type": "alarm"}),
-    }
-    for path, (key, body) in text.items():
-        number = await worst.make(path, **body)
-        answer = await worst.client.post("/permissions", json={"deviceId": worst.device_id, key: number})
-        assert (answer.status, "a device would have 21" in answer.text) == (400, True), answer.text
+    admin, device = worst.served.admin, {"deviceId": worst.device_id}
+    refused = []
+
+    async def attempt(path, client=None, **body):
+        answer = await (client or worst.client).post(path, json=body)
+        assert answer.status == 400, (path, answer.text)
+        refused.append(answer.text.rpartition("(quotas.")[2].rstrip(")"))
+
+    (calendar, *_) = (await worst.client.get("/calendars")).json()
+    await attempt("/calendars", name="one more", data=calendar["data"])
+    rule = {"name": "x", "when": {"eventTypes": ["geofenceEnter"]}}
+    await attempt("/companies", name="x", attributes={"ticketRules": [rule]})
+    number = await worst.make("/geofences", name="x", area="CIRCLE (1 2, 3)")
+    await attempt("/permissions", **device, geofenceId=number)
+    number = await worst.make("/maintenance", name="x", type="hours")
+    await attempt("/permissions", **device, maintenanceId=number)
+    number = await worst.make("/notifications", admin, type="alarm")
+    await attempt("/permissions", admin, **device, notificationId=number)
+    steps = [{"commandId": await worst.make("/commands", description="x", type="custom")}]
+    schedule = {"name": "x", "calendarId": calendar["id"], "onStart": steps, "onEnd": []}
+    number = await worst.make("/scheduledcommands", **schedule)
+    await attempt("/permissions", **device, scheduledCommandId=number)
+    expression = {"description": "x", "attribute": "x", "type": "number", "expression": "1"}
+    number = await worst.make("/attributes/computed", admin, **expression)
+    await attempt("/permissions", admin, **device, attributeId=number)
     other = await worst.served.device(worst.client, "one more")
-    body = {"deviceId": worst.device_id, "linkedDeviceId": other}
-    assert (await worst.client.post("/permissions", json=body)).status == 400
+    await attempt("/permissions", **device, linkedDeviceId=other)
+    number = await worst.make("/notifications", type="alarm")
+    reader = next(
+        each["id"] for each in (await worst.client.get("/users")).json() if each["name"] == "reader"
+    )
+    await attempt("/permissions", userId=reader, notificationId=number)
+    assert refused == [
+        "user_calendar_cost",
+        "user_ticket_rules",
+        "device_geofences",
+        "device_maintenances",
+        "device_notifications",
+        "device_scheduled_steps",
+        "device_computed_attributes",
+        "device_linked_devices",
+        "user_notified",
+    ]
