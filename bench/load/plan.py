@@ -326,7 +326,7 @@ class RequestLoad(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     port: int
     messages: tuple[str, ...]
-    """Whole HTTP/1.1 requests as text, sent in turn; each is answered with a Content-Length."""
+    """Whole HTTP/1.1 requests as text, sent in turn."""
     rate: float
     """Requests a second, sent on schedule whether or not earlier ones were answered."""
     seconds: float

@@ -111,9 +111,12 @@ class Requests:
         while (head_end := received.find(b"\r\n\r\n")) < 0:
             received += await self._receive(stream)
         head = bytes(received[:head_end]).lower()
-        length = int(head.partition(b"content-length:")[2].split(b"\r\n", 1)[0])
-        while len(received) < head_end + 4 + length:
-            received += await self._receive(stream)
+        if b"\r\ntransfer-encoding: chunked" in head:
+            length = await self._read_chunks(stream, received, head_end + 4)
+        else:
+            length = int(head.partition(b"content-length:")[2].split(b"\r\n", 1)[0])
+            while len(received) < head_end + 4 + length:
+                received += await self._receive(stream)
         is_open = b"\r\nconnection: close" not in head
         if due < self.counted_from:
             return is_open
@@ -124,6 +127,20 @@ class Requests:
             self.waits.append(trio.current_time() - due)
         self._count()
         return is_open
+
+    async def _read_chunks(self, stream: trio.SocketStream, received: bytearray, start: int) -> int:
+        """Read a body that comes in chunks, of which the first begins at `start`; return its length."""
+        length = 0
+        while True:
+            while (line_end := received.find(b"\r\n", start)) < 0:
+                received += await self._receive(stream)
+            size = int(received[start:line_end], 16)
+            start = line_end + 2 + size + 2
+            while len(received) < start:
+                received += await self._receive(stream)
+            if size == 0:
+                return length
+            length += size
 
     async def _receive(self, stream: trio.SocketStream) -> bytes:
         content = await stream.receive_some(256 * 1024)

@@ -4,7 +4,10 @@ import base64
 import json
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from itertools import cycle, islice
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import httpx
 
@@ -22,27 +25,28 @@ CIRCLES = 240
 """Around one of the two places: all are entered or left with each position."""
 MAINTENANCES = 200
 NOTIFICATIONS = 500
-RULES = 100
-"""Of tickets."""
+COMPANIES, RULES = 2, 100
+"""Rules of tickets, of each company."""
+STEPS = 50
+"""Of a scheduled command, which the user runs again and again."""
 AT_ONCE = 4
 """Requests at a time."""
 AWAY, THERE = (52.0, 12.0), (52.0, 32.0)
-EDITS_RATE = 4.0
-"""Lists and edits of the user, a second."""
+OWN_RATE = 10.0
+"""Lists, edits, calendars and runs of the user, a second."""
 OTHERS_RATE = 50.0
 """Requests of somebody else, a second."""
 TIMEOUT_SECONDS = 120.0
-DAILY = """BEGIN:VCALENDAR
-VERSION:2.0
-PRODID:-//bench//
-BEGIN:VEVENT
-UID:1
-DTSTART:20260101T000000Z
-DURATION:P1D
+CALENDARS, EVENTS = 4, 20
+"""Each calendar costs nearly as much as one may, and all of them as much as those of a user may."""
+LASTING = """BEGIN:VEVENT
+UID:{number}
+DTSTART:20200101T000000Z
+DURATION:P3500D
 RRULE:FREQ=DAILY
 END:VEVENT
-END:VCALENDAR
 """
+"""Ten years long, and beginning anew every day."""
 
 
 def measure(
@@ -62,24 +66,21 @@ def measure(
     with server.client() as client:
         own_token = _checked(client.post("/session/token", auth=(EMAIL, PASSWORD))).text
         client.auth = _Bearer(own_token)
-        geofence = _store_everything(client)
+        rows = _store_everything(client)
     step(f"the worst user beside {len(terminals.phones)} terminals")
-    edit = json.dumps(geofence)
-    path = f"/api/geofences/{geofence['id']}"
-    edits = (_request("GET", "/api/geofences?limit=500", own_token), _request("PUT", path, own_token, edit))
     with (
         run_program("terminals", terminals) as ingest,
         run_program(
             "requests", _requests(server, _reports(), float(DEVICES), seconds, device=True)
         ) as reports,
-        run_program("requests", _requests(server, edits, EDITS_RATE, seconds)) as worst,
+        run_program("requests", _requests(server, _own(rows, own_token), OWN_RATE, seconds)) as worst,
         run_program(
             "requests", _requests(server, (_request("GET", "/api/server", token),), OTHERS_RATE, seconds)
         ) as others,
     ):
         ingest.wait_for(Mark, TIMEOUT_SECONDS, lambda mark: mark.name == "ready")
         reported = reports.wait_for(RequestResult, seconds + TIMEOUT_SECONDS)
-        edited = worst.wait_for(RequestResult, seconds + TIMEOUT_SECONDS)
+        own = worst.wait_for(RequestResult, seconds + TIMEOUT_SECONDS)
         answered = others.wait_for(RequestResult, seconds + TIMEOUT_SECONDS)
         stored = ingest.wait_for(TerminalResult, seconds + TIMEOUT_SECONDS)
     summary.add(name, "positions of the worst user", reported.answers / seconds, "messages/s")
@@ -88,7 +89,7 @@ def measure(
     summary.add(name, "acknowledgement beside the worst user, p99", stored.p99_ms, "ms", goals=(Goal(250),))
     summary.add(name, "requests beside the worst user, p50", answered.p50_ms, "ms")
     summary.add(name, "requests beside the worst user, p99", answered.p99_ms, "ms", goals=(Goal(250),))
-    for who, result in (("others", answered), ("the worst user", edited)):
+    for who, result in (("others", answered), ("the worst user", own)):
         if result.failures:
             summary.note(f"{result.failures} requests of {who} failed: {'; '.join(result.reasons)}")
 
@@ -105,8 +106,38 @@ class _Bearer(httpx.Auth):
         yield request
 
 
-def _store_everything(client: httpx.Client) -> dict[str, Any]:
-    """Store the most of each kind for devices in one group; return one of the corridors.
+class _Rows(NamedTuple):
+    """Some of what the user has stored."""
+
+    calendar: dict[str, Any]
+    corridor: dict[str, Any]
+    schedule: dict[str, Any]
+
+
+def _own(rows: _Rows, token: str) -> list[str]:
+    """Return what the user asks for: much to read, much to evaluate, much to send, and edits."""
+    end = datetime.now(UTC)
+    span = urlencode({"from": (end - timedelta(days=1)).isoformat(), "to": end.isoformat(), "limit": 1000})
+    windows = urlencode({"from": (end - timedelta(days=366)).isoformat(), "to": end.isoformat()})
+    calendar = json.dumps(rows.calendar)
+    return [
+        _request("GET", "/api/geofences?limit=500", token),
+        _request("PUT", f"/api/geofences/{rows.corridor['id']}", token, json.dumps(rows.corridor)),
+        _request("GET", f"/api/events?{span}", token),
+        _request("POST", f"/api/calendars/windows?{windows}", token, calendar),
+        _request("PUT", f"/api/calendars/{rows.calendar['id']}", token, calendar),
+        _request("POST", f"/api/scheduledcommands/{rows.schedule['id']}/run", token),
+    ]
+
+
+def _calendar() -> dict[str, Any]:
+    events = "".join(LASTING.format(number=number) for number in range(EVENTS))
+    text = f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//bench//\n{events}END:VCALENDAR\n"
+    return {"name": "Lasting", "data": base64.b64encode(text.encode()).decode()}
+
+
+def _store_everything(client: httpx.Client) -> _Rows:
+    """Store the most of each kind for devices in one group.
 
     Raises:
         BenchError: the server refuses something.
@@ -118,31 +149,46 @@ def _store_everything(client: httpx.Client) -> dict[str, Any]:
 
         crossings = {"event.geofence.segmentCrossing": True}
         group = _create(client, "/groups", {"name": "Worst", "attributes": crossings})["id"]
-        data = base64.b64encode(DAILY.encode()).decode()
-        calendar = _create(client, "/calendars", {"name": "Daily", "data": data})["id"]
-        geofences = create_all("/geofences", _geofences(calendar))
+        calendars = create_all("/calendars", [_calendar()] * CALENDARS)
+        calendar_ids = [each["id"] for each in calendars]
+        geofences = create_all("/geofences", _geofences(calendar_ids))
         maintenance = {"name": "x", "type": "totalDistance", "start": 1, "period": 1}
-        notification = {"type": "geofenceEnter", "notificators": "web", "calendarId": calendar}
+        notifications = [
+            {"type": "geofenceEnter", "notificators": "web", "calendarId": each}
+            for each in islice(cycle(calendar_ids), NOTIFICATIONS)
+        ]
+        command = _create(client, "/commands", {"description": "x", "type": "custom"})["id"]
+        steps = {"onStart": [{"commandId": command}] * STEPS, "onEnd": [{"commandId": command}] * STEPS}
+        schedule = _create(
+            client, "/scheduledcommands", {"name": "x", "calendarId": calendar_ids[0], **steps}
+        )
         linked = {
             "geofenceId": geofences,
             "maintenanceId": create_all("/maintenance", [maintenance] * MAINTENANCES),
-            "notificationId": create_all("/notifications", [notification] * NOTIFICATIONS),
+            "notificationId": create_all("/notifications", notifications),
+            "scheduledCommandId": [schedule],
         }
         for key, rows in linked.items():
             for first in range(0, len(rows), 1000):
                 links = [{"groupId": group, key: row["id"]} for row in rows[first : first + 1000]]
                 _checked(client.post("/permissions/bulk", json=links))
-        rule = {"name": "x", "when": {"eventTypes": ["geofenceEnter"]}, "maxPerHour": 1}
-        company = _create(
-            client, "/companies", {"name": "Worst", "attributes": {"ticketRules": [rule] * RULES}}
-        )
-        _checked(client.post("/tickets/defaults", params={"companyId": company["id"]}))
+        rules = [
+            {
+                "name": "x",
+                "when": {"eventTypes": ["geofenceEnter"], "calendarId": each},
+                "maxPerHour": 1,
+            }
+            for each in islice(cycle(calendar_ids), RULES)
+        ]
+        for _ in range(COMPANIES):
+            company = _create(client, "/companies", {"name": "Worst", "attributes": {"ticketRules": rules}})
+            _checked(client.post("/tickets/defaults", params={"companyId": company["id"]}))
         names = [f"worst-{number}" for number in range(DEVICES)]
         create_all("/devices", [{"name": each, "uniqueId": each, "groupId": group} for each in names])
-    return geofences[0]
+    return _Rows(calendars[0], geofences[0], schedule)
 
 
-def _geofences(calendar_id: int) -> list[dict[str, Any]]:
+def _geofences(calendar_ids: Sequence[int]) -> list[dict[str, Any]]:
     """Corridors between the two places, from pole to pole and across each other; circles around one place."""
     areas = []
     for number in range(CORRIDORS):
@@ -150,7 +196,10 @@ def _geofences(calendar_id: int) -> list[dict[str, Any]]:
         points = ((north if each % 2 else south, 14 + number + each * 0.005) for each in range(POINTS))
         areas.append(f"LINESTRING ({', '.join(f'{y} {x:.3f}' for y, x in points)})")
     areas += [f"CIRCLE ({THERE[0]} {THERE[1]}, {100 + number})" for number in range(CIRCLES)]
-    return [{"name": "x", "area": area, "calendarId": calendar_id} for area in areas]
+    return [
+        {"name": "x", "area": area, "calendarId": each}
+        for area, each in zip(areas, cycle(calendar_ids), strict=False)
+    ]
 
 
 def _create(client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:

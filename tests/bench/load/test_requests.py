@@ -83,3 +83,15 @@ async def test_requests_are_sent_on_other_connections_while_one_waits_for_its_an
     assert (result.answers, result.failures) == (30, 0)
     # It was due fifteen requests before the one that releases it, at 50 a second.
     assert result.worst_ms >= 290
+
+
+async def test_answers_in_chunks_are_read_whole():
+    async def answer(number):
+        if number % 2:
+            return response(200, b"hello")
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        return head + b"5\r\nhel\r\n\r\nA\r\n0123456789\r\n0\r\n\r\n"
+
+    result = await run_against(answer)
+    assert (result.answers, result.failures, result.reasons) == (30, 0, ())
+    assert result.body_bytes in (5, 15)

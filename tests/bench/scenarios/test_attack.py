@@ -21,7 +21,8 @@ from motorpool.bench.server import Server
 
 def store_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the worst user store a little of everything."""
-    little = {"CORRIDORS": 2, "POINTS": 100, "CIRCLES": 5, "MAINTENANCES": 2, "NOTIFICATIONS": 2, "RULES": 2}
+    little = {"CORRIDORS": 2, "POINTS": 100, "CIRCLES": 5, "MAINTENANCES": 2, "NOTIFICATIONS": 2}
+    little |= {"COMPANIES": 1, "RULES": 2, "CALENDARS": 1, "EVENTS": 1, "STEPS": 2}
     for name, number in little.items():
         monkeypatch.setattr(worst_user, name, number)
 
