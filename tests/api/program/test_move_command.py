@@ -6,7 +6,6 @@ from tests.older_postgres import GUARDED, UTF8
 from tests.pythons.smoke import DEVICE
 from tests.storage.filled.migrating import open_session
 
-from motorpool.api.main import main
 from motorpool.api.program.backup import back_up, restore
 from motorpool.api.settings import Settings
 from motorpool.storage.errors import SetupFailed
@@ -114,11 +113,10 @@ async def test_a_backup_of_the_embedded_database_is_restored_to_an_older_one(
         ("embedded", "postgresql://a/c", 1, "there is no database in "),
     ],
 )
-def test_what_cannot_be_moved_is_said(monkeypatch, capsys, tmp_path, database, target, code, why):
-    monkeypatch.setenv("MOTORPOOL_DATA", str(tmp_path))
-    monkeypatch.setenv("MOTORPOOL_DATABASE", database)
-    assert main(["move-database", target]) == code
-    assert why in capsys.readouterr().err
+def test_what_cannot_be_moved_is_said(run, database, target, code, why):
+    done = run("move-database", target, MOTORPOOL_DATABASE=database)
+    assert done.returncode == code
+    assert why in done.stderr
 
 
 async def test_a_password_is_read_from_the_file_that_a_url_names(make_older, older_postgres, tmp_path):
