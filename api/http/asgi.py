@@ -77,6 +77,7 @@ class HttpScope(TrioASGIHTTPConnection):
                 await body.feed(message.get("body", b""), is_last=not message.get("more_body", False))
             elif message["type"] == "http.disconnect":
                 connected.cancel()
+                body.cut()
                 return
 
     async def _serve(
@@ -84,9 +85,9 @@ class HttpScope(TrioASGIHTTPConnection):
     ) -> None:
         with connected:
             response = await self.app.answer(request)
-            if has_body:
-                # Hypercorn could not end the request while part of its body waits to be read.
-                request.body.discard()
+            # Hypercorn could not end the request while part of its body waits to be read.
+            if has_body and not await request.body.drain():
+                response.headers["Connection"] = "close"
             body = response.response
             if not isinstance(body, DataBody):
                 await self._send_response(partial(self._send_whole, send), response)

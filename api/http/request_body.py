@@ -19,6 +19,8 @@ from motorpool.runtime import Signal
 
 AHEAD_BYTES = 64 * 1024
 """Bytes that wait for the operation."""
+DRAIN_SECONDS = 1.0
+"""How long an answer waits for the end of the body that it did not need."""
 FORM_BYTES = 64 * 1024
 """Largest form, and largest body of an anonymous client."""
 FORM_FIELDS = 50
@@ -35,6 +37,8 @@ class RequestBody:
         self._received = 0
         self._is_complete = False
         self._is_discarded = False
+        self._is_cut = False
+        """Whether the client has disconnected before the end."""
         self._changed = Signal()
 
     # Called by the connection
@@ -49,11 +53,26 @@ class RequestBody:
         while len(self._waiting) > AHEAD_BYTES and not self._is_discarded:
             await self._changed.wait()
 
-    def discard(self) -> None:
-        """Drop what is unread and what follows: the answer begins."""
+    def cut(self) -> None:
+        """Note that no more comes."""
+        self._is_cut = True
+        self._notify()
+
+    async def drain(self) -> bool:
+        """Drop what is unread and what follows: the answer begins. Return whether the end has come.
+
+        Where it has not, the connection is of no use after the answer, and a client that sends its next
+        request there gets none. So the end of a short body is waited for.
+        """
         self._is_discarded = True
         self._waiting.clear()
         self._notify()
+        is_short = self._expected is not None and self._expected <= AHEAD_BYTES
+        with trio.move_on_after(DRAIN_SECONDS, shield=True):
+            while is_short and not (self._is_complete or self._is_cut):
+                self._changed.clear()
+                await self._changed.wait()
+        return self._is_complete
 
     def set_result(self, data: bytes) -> None:
         """Set the whole body at once, for Quart's test contexts."""

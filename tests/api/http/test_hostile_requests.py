@@ -28,6 +28,26 @@ def filled(operation, number=1):
     )
 
 
+async def test_who_is_refused_before_the_end_of_a_body_may_send_the_next_request_there(starting):
+    head, body = b"POST /api/groups HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n", b"{}"
+    async with starting(listen=True) as served:
+        with trio.fail_after(30):
+            async with await trio.open_tcp_stream("127.0.0.1", served.port) as stream:
+                stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                for pieces in ((head + body,), (head, body), (head[:20], head[20:] + body), (head, body)):
+                    for piece in pieces:
+                        await stream.send_all(piece)
+                        await trio.testing.wait_all_tasks_blocked(0.001)
+                    answer = (await stream.receive_some()).lower()
+                    assert answer.startswith(b"http/1.1 401")
+                    assert b"connection: close" not in answer
+                # A body that does not come is not waited for for long.
+                await stream.send_all(head)
+                answer = (await stream.receive_some()).lower()
+                assert answer.startswith(b"http/1.1 401")
+                assert b"connection: close" in answer
+
+
 PROTECTED = [each for each in OPERATIONS if not each.public and each.path != "/server/reboot"]
 
 

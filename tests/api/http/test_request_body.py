@@ -3,7 +3,7 @@ import trio
 import trio.testing
 
 from motorpool.api.http.errors import BadRequest, BodyTooLarge, Unavailable
-from motorpool.api.http.request_body import AHEAD_BYTES, RequestBody, parse_form
+from motorpool.api.http.request_body import AHEAD_BYTES, DRAIN_SECONDS, RequestBody, parse_form
 
 
 def unlimited(size: int) -> bool:
@@ -28,15 +28,33 @@ async def test_it_is_fed_no_faster_than_it_is_read(nursery):
     assert sum([len(piece) async for piece in body]) == AHEAD_BYTES * 7 // 2
 
 
-async def test_once_discarded_it_takes_everything_and_holds_nothing(nursery):
+async def test_once_drained_it_takes_everything_and_holds_nothing(nursery):
     body = RequestBody(None, None)
     nursery.start_soon(lambda: body.feed(bytes(AHEAD_BYTES * 2), is_last=False))
     await trio.testing.wait_all_tasks_blocked()
-    body.discard()
+    assert not await body.drain()
     with trio.fail_after(30):
         for _ in range(100):
             await body.feed(bytes(AHEAD_BYTES), is_last=False)
         assert [piece async for piece in body] == []
+
+
+async def test_the_end_of_a_short_body_is_waited_for_when_it_is_drained(nursery, autojump_clock):
+    for more, then, is_complete in ((b"half", "feed", True), (b"", "cut", False), (b"", "", False)):
+        body = RequestBody(8, None)
+        await body.feed(b"half", is_last=False)
+
+        async def come(body=body, more=more, then=then):
+            await trio.sleep(DRAIN_SECONDS / 2)
+            if then == "feed":
+                await body.feed(more, is_last=True)
+            elif then == "cut":
+                body.cut()
+
+        began = trio.current_time()
+        nursery.start_soon(come)
+        assert await body.drain() == is_complete
+        assert trio.current_time() - began == DRAIN_SECONDS * (0.5 if then else 1)
 
 
 async def test_a_body_that_does_not_arrive_in_time_is_refused():
