@@ -1,5 +1,6 @@
 """The application: declared operations with authentication, errors, headers, WebSocket and console."""
 
+import errno
 import logging
 from functools import cache
 
@@ -11,7 +12,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTo
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import EverythingChanged
-from motorpool.actors.messages.conditions import DATABASE, DISK
+from motorpool.actors.messages.conditions import DATABASE, DISK, OPEN_FILES
 from motorpool.actors.upkeep.statistics import STATISTICS, RequestServed
 from motorpool.actors.words.record_json import encode
 from motorpool.api import metrics
@@ -134,13 +135,18 @@ async def _identify(call: Call, operation: Operation) -> None:
         Unauthorized: the operation needs a credential, and there is none.
         Forbidden: the caller has to set up one-time codes first.
     """
-    call.optional_caller = None
+    call.optional_caller = call.unchecked = None
     try:
         call.optional_caller = await authenticate(call.context, call.request)
-    except (HttpError, StorageUnavailable):
-        # On a public operation an invalid credential, or one that cannot be checked now, counts as none.
+    except HttpError:
+        # On a public operation an invalid credential counts as none.
         if not operation.public:
             raise
+    except StorageUnavailable as error:
+        # Anybody may read these, whoever it is; what a change makes depends on the user.
+        if not operation.public or operation.method != "GET":
+            raise
+        call.unchecked = error
     if call.optional_caller is None and not operation.public:
         raise Unauthorized("log in first")
     require_codes_for(call.optional_caller, operation.method, operation.path, call.path.get("id"))
@@ -191,6 +197,9 @@ def answer_error(error: Exception, request: Request | Websocket, conditions: Con
         case StorageError():
             _log.error("storage failed at %s %s: %s", request.method, request.path, error)
             return as_text("the database refused the request", 500)
+        case OSError(errno=errno.EMFILE | errno.ENFILE):
+            _log.warning("%s %s: %s", request.method, request.path, error)
+            http_error = Unavailable(OPEN_FILES.text)
         case AskTimedOut() | ActorStopped() | ActorFailed() | ActorError():
             _log.warning("%s %s: %s", request.method, request.path, error)
             http_error = Unavailable("the server is too busy or restarting a part; try again")

@@ -1,8 +1,8 @@
 """What is wrong with the program at present: a full disk, a database that is away.
 
 Whoever notices a condition enters it, again and again while it lasts, and whoever sees that it is over leaves
-it. The log tells of the beginning, once a minute while it lasts, and of the end; everything else that shows
-conditions (health, metrics, refusals) reads them here.
+it. The log has a line for the beginning, for each other reason that turns up, and for the end; all else that
+shows conditions (health, metrics, refusals) reads them here.
 """
 
 import logging
@@ -17,10 +17,8 @@ from prometheus_client.registry import Collector
 
 from motorpool.runtime.clock import Clock
 
-REMINDER_SECONDS: Final = 60.0
-"""Time between two log lines about a condition that lasts."""
-CHANGE_SECONDS: Final = 5.0
-"""The least of such a time, where what anybody may read of it has changed."""
+CAUSE_SECONDS: Final = 10.0
+"""Least time between two causes that are shown for one reason: each caller may have its own."""
 
 _log = logging.getLogger(__name__)
 
@@ -44,20 +42,21 @@ class Condition:
     kind: ConditionKind
     since: datetime
     cause: str
-    """What was noticed last, for administrators."""
+    """What was noticed lately, for administrators."""
     text: str
     """One line that anybody may read; the kind's, unless more is known."""
 
 
 class _Record:
-    """What is counted of a condition for the log. Times are monotonic, in seconds."""
+    """What is known of a condition while it lasts. Times are monotonic, in seconds."""
 
-    __slots__ = ("began", "condition", "logged", "logged_text", "noticed")
+    __slots__ = ("began", "changed", "condition", "logged", "noticed")
 
     def __init__(self, condition: Condition, now: float) -> None:
         self.condition = condition
-        self.began = self.logged = now
-        self.logged_text = condition.text
+        self.began = self.changed = now
+        self.logged = {condition.text}
+        """The texts whose causes the log has."""
         self.noticed = 1
 
 
@@ -80,23 +79,21 @@ class Conditions:
 
     def enter(self, kind: ConditionKind, cause: str, text: str = "") -> None:
         """Note that a condition is present, or still is, and why; `text` replaces that of the kind."""
-        now = self._clock.monotonic()
+        now, text = self._clock.monotonic(), text or kind.text
         record = self._records.get(kind.name)
         if record is None:
-            condition = Condition(kind, self._clock.now(), cause, text or kind.text)
-            self._records[kind.name] = _Record(condition, now)
+            record = self._records[kind.name] = _Record(Condition(kind, self._clock.now(), cause, text), now)
             _log.warning("%s: %s", kind.name, cause)
             self._tell()
             return
         record.noticed += 1
-        if cause != record.condition.cause:
-            record.condition = Condition(kind, record.condition.since, cause, text or kind.text)
+        shown = record.condition
+        if text != shown.text or (cause != shown.cause and now - record.changed >= CAUSE_SECONDS):
+            record.condition, record.changed = Condition(kind, shown.since, cause, text), now
             self._tell()
-        is_other = record.condition.text != record.logged_text
-        if now - record.logged >= (CHANGE_SECONDS if is_other else REMINDER_SECONDS):
-            record.logged, record.logged_text = now, record.condition.text
-            seconds = now - record.began
-            _log.warning("%s: for %.0f s, seen %d times: %s", kind.name, seconds, record.noticed, cause)
+        if text not in record.logged:
+            record.logged.add(text)
+            _log.warning("%s: for %.0f s, and now: %s", kind.name, now - record.began, cause)
 
     def leave(self, kind: ConditionKind) -> None:
         """Note that a condition is over, if it was present."""

@@ -4,6 +4,9 @@ import errno
 import os
 from typing import ClassVar
 
+OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
+"""Errors of the system: the process, or all processes, have too many files open."""
+
 
 class StorageError(Exception):
     """The base of all errors of storage; raised itself only for unexpected errors of the database."""
@@ -40,6 +43,12 @@ class DiskFull(StorageUnavailable):
     text = "the disk of the database is full"
     SIGN: ClassVar[str] = os.strerror(errno.ENOSPC)
     """Part of what PostgreSQL says then, whatever it could not write."""
+
+
+class TooManyFiles(StorageUnavailable):
+    """No connection can be opened, since this process or the system has too many files open."""
+
+    text = "the server has too many files and connections open"
 
 
 class TooManyConnections(StorageUnavailable):

@@ -14,6 +14,7 @@ import math
 import os
 import queue
 import random
+import resource
 import shutil
 import socket
 import ssl
@@ -701,6 +702,51 @@ def database_url(postgres: TestServer) -> Iterator[str]:
     name = postgres.take()
     yield postgres.server.url(name)
     postgres.give_back(name)
+
+
+@pytest.fixture
+def altered_database(postgres: TestServer, database_url: str) -> Iterator[Callable[..., Any]]:
+    """`with altered_database(change, back):` ALTER DATABASE says so; earlier sessions have ended."""
+    name = _name_in(database_url)
+
+    @contextmanager
+    def alter(change: str, back: str) -> Iterator[None]:
+        postgres.run(f"alter database {name} {change}")
+        postgres.end_sessions(database_url)
+        try:
+            yield
+        finally:
+            postgres.run(f"alter database {name} {back}")
+
+    yield alter
+    # No other test is to get a session that began meanwhile.
+    postgres.end_sessions(database_url)
+
+
+@pytest.fixture
+def read_only(altered_database: Callable[..., Any]) -> Callable[[], AbstractContextManager[None]]:
+    """`with read_only():` the database takes no changes meanwhile."""
+    return lambda: altered_database(
+        "set default_transaction_read_only = on", "reset default_transaction_read_only"
+    )
+
+
+@pytest.fixture
+def out_of_files() -> Callable[[], AbstractContextManager[None]]:
+    """`with out_of_files():` this process can open no file meanwhile."""
+
+    @contextmanager
+    def without() -> Iterator[None]:
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        next_free = os.dup(0)
+        os.close(next_free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (next_free, limits[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+    return without
 
 
 class Forks:

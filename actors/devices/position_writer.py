@@ -36,6 +36,8 @@ QUEUE_ROWS = 20_000
 """Limit of the queue: about 20 MB, or half a second at full speed."""
 QUEUE_BYTES = 64 << 20
 """Limit of the attributes in the queue, as JSON."""
+DELAYED_SECONDS = 5.0
+"""Time without a success after which rows count as delayed: a deadlock, or a broken connection, is none."""
 ID_BLOCK = 1_000
 """Position ids that are allocated at once."""
 
@@ -85,6 +87,8 @@ class PositionWriter(Actor[WriterMessage]):
         self._room = Signal()
         self._drained = trio.Event()
         self._is_stopping = False
+        self._flush_began = 0.0
+        """When the present flush was started, or the latest."""
         self._is_delayed = False
         """Whether the condition POSITIONS_WAIT was entered."""
         self._ids: Iterator[int] = iter(())
@@ -144,9 +148,9 @@ class PositionWriter(Actor[WriterMessage]):
                 self._wake.clear()
                 await self._wake.wait()
                 continue
-            started_at = clock.monotonic()
+            self._flush_began = clock.monotonic()
             await self._flush()
-            pause = started_at + FLUSH_SECONDS - clock.monotonic()
+            pause = self._flush_began + FLUSH_SECONDS - clock.monotonic()
             if pause > 0 and not self._is_stopping:
                 await trio.sleep(pause)
         self._drained.set()
@@ -181,7 +185,8 @@ class PositionWriter(Actor[WriterMessage]):
     def _warn(self, error: StorageError) -> None:
         self.context.log.debug("not stored yet, %d rows wait: %s", len(self._queue), error)
         conditions = self.context.system.conditions
-        if conditions.find(DATABASE) is None:
+        is_delayed = self.context.clock.monotonic() - self._flush_began >= DELAYED_SECONDS
+        if is_delayed and conditions.find(DATABASE) is None:
             self._is_delayed = True
             conditions.enter(POSITIONS_WAIT, f"positions wait ({len(self._queue)} rows): {error}")
 

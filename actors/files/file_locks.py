@@ -52,11 +52,13 @@ def lock_unwritten(path: Path) -> BinaryIO | None:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process is writing a file; False if there is none."""
+    """Return whether a process is writing a file, or may be, as it cannot be opened."""
     try:
         file = lock_unwritten(path)
-    except OSError:
+    except FileNotFoundError:
         return False
+    except OSError:
+        return True
     if file is None:
         return True
     file.close()

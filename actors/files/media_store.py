@@ -24,6 +24,7 @@ import trio
 from motorpool.actors.files.disk_space import require_free_space
 from motorpool.actors.files.file_locks import create_locked, lock_unwritten
 from motorpool.storage.durable_files import make_folder, move_into_place, sync_folder, write_file
+from motorpool.storage.errors import OUT_OF_FILES
 
 MEDIA = "media"
 """Name of the folder of all files of devices, in the data folder."""
@@ -106,6 +107,7 @@ def open_below(root: Path, name: str) -> StoredFile:
 
     Raises:
         FileNotFoundError: there is none, or it leads out of `root`.
+        OSError: it may be there; too many files are open.
     """
     path = root / name
     try:
@@ -113,7 +115,9 @@ def open_below(root: Path, name: str) -> StoredFile:
         if not path.resolve(strict=True).is_relative_to(root.resolve()):
             raise FileNotFoundError
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):  # missing, or not a valid name
+    except (OSError, ValueError) as error:  # missing, or not a valid name
+        if isinstance(error, OSError) and error.errno in OUT_OF_FILES:
+            raise
         raise FileNotFoundError(f"there is no file {name}") from None
     if not stat.S_ISREG(os.fstat(opened).st_mode):
         os.close(opened)

@@ -13,9 +13,10 @@ import trio
 from motorpool.actors.gateway.device_socket import READ_BYTES, DeviceSocket
 from motorpool.actors.gateway.hub import Hub
 from motorpool.actors.gateway.peer_socket import PeerSocket
-from motorpool.actors.gateway.port_guard import OUT_OF_FILES, PortGuard, note_out_of_files
+from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.proxy_headers import HEADER_SECONDS, receive_proxy_header
 from motorpool.actors.gateway.recorder import RECORDER, Tap
+from motorpool.actors.messages.conditions import note_out_of_files
 from motorpool.actors.messages.counters import (
     ACCEPT_FAILURES,
     CONNECTIONS_REFUSED,
@@ -29,6 +30,7 @@ from motorpool.actors.work.networks import Networks
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.proxy_protocol import ProxyHeader
 from motorpool.runtime import Actor, Context, System
+from motorpool.storage.errors import OUT_OF_FILES
 
 BACKLOG = 4096
 """Connections that wait in the kernel to be accepted: after an outage a whole fleet reconnects at once."""
@@ -189,7 +191,8 @@ class Listener(Actor[Never]):
         """
         ACCEPT_FAILURES.labels(self._port.name).inc()
         if error.errno in OUT_OF_FILES:
-            note_out_of_files(self.context.system.conditions, self._port.name, error)
+            consequence = f"connections to the port of {self._port.name} wait"
+            note_out_of_files(self.context.system.conditions, consequence)
         elif failures & (failures - 1) == 0:  # at 1, 2, 4, 8 …
             self.context.log.error("cannot accept: %s (%d in a row)", error.strerror or error, failures)
         if failures > MAX_FAILURES and error.errno not in OUT_OF_RESOURCES:

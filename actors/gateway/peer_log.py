@@ -26,6 +26,8 @@ class _Window:
     began: float
     lines: int = 0
     suppressed: int = 0
+    level: int = logging.DEBUG
+    """The highest of what was suppressed."""
 
 
 class PeerLog:
@@ -53,6 +55,7 @@ class PeerLog:
             log.log(level, text, *values)
         else:
             window.suppressed += 1
+            window.level = max(window.level, level)
             LOG_LINES_SUPPRESSED.value += 1
 
     def _end_windows(self, log: Log, now: float) -> None:
@@ -65,4 +68,4 @@ class PeerLog:
             del self._windows[client]
             if window.suppressed and self._in_all.lines < LINES_IN_ALL:
                 self._in_all.lines += 1
-                log.warning("left out %d more log lines about %s", window.suppressed, client)
+                log.log(window.level, "left out %d more log lines about %s", window.suppressed, client)

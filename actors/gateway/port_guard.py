@@ -1,23 +1,17 @@
 """Limits that all device ports, or all media ports, share against peers that ask too much."""
 
-import errno
 import resource
 from dataclasses import dataclass, field
 
 from motorpool.actors.gateway.peer_log import PeerLog
 from motorpool.actors.gateway.traffic_log import TrafficLog
-from motorpool.actors.messages.conditions import OPEN_FILES
 from motorpool.actors.work.connection_limits import ConnectionLimits, MemoryBudget
-from motorpool.runtime import Conditions
 
 RESERVED_DESCRIPTORS = 1024
 """Open files that connections leave to the database, files and worker processes; at most a quarter of all."""
 
 DEVICE_SHARE, MEDIA_SHARE, HTTP_SHARE = 5, 1, 2
 """Eighths of the rest that each kind of connection may take."""
-
-OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
-"""The process, or the system, has too many files open."""
 
 DEVICE_MEMORY = 128 << 20
 MEDIA_MEMORY = 256 << 20
@@ -43,16 +37,6 @@ def descriptor_share(eighths: int) -> int:
     if limit == resource.RLIM_INFINITY:
         return 1 << 30
     return (limit - min(RESERVED_DESCRIPTORS, limit // 4)) * eighths // 8
-
-
-def note_out_of_files(conditions: Conditions, port: str, error: OSError) -> None:
-    """Note that a connection to a port cannot be accepted by an error of OUT_OF_FILES."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    conditions.enter(
-        OPEN_FILES,
-        f"connections to the port of {port} wait: {error.strerror}; the limit of the server is {limit}"
-        " (LimitNOFILE of its service)",
-    )
 
 
 def _guard(total: int, per_client: int, memory: int) -> PortGuard:

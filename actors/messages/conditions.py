@@ -1,6 +1,8 @@
 """The kinds of conditions of a server (docs/server.md#conditions)."""
 
-from motorpool.runtime import ConditionKind
+import resource
+
+from motorpool.runtime import ConditionKind, Conditions
 
 DATABASE = ConditionKind("database", "the database cannot be used now", fails_health=True)
 """It cannot be reached, does not answer, is read-only or full, or lets nobody in."""
@@ -12,3 +14,13 @@ OPEN_FILES = ConditionKind("open_files", "the server has too many files and conn
 CLOCK = ConditionKind("clock", "the clock of the server was set")
 
 ALL = (DATABASE, POSITIONS_WAIT, DISK, MEMORY, OPEN_FILES, CLOCK)
+
+
+def note_out_of_files(conditions: Conditions, consequence: str) -> None:
+    """Enter OPEN_FILES; `consequence` says what cannot be done for want of files."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    conditions.enter(
+        OPEN_FILES,
+        f"too many files are open, the limit of the server is {limit} (LimitNOFILE of its service):"
+        f" {consequence}",
+    )

@@ -7,7 +7,7 @@ from typing import Never
 import trio
 
 from motorpool.actors.files.disk_space import DiskSpace, disk_space
-from motorpool.actors.messages.conditions import CLOCK, DISK, MEMORY, OPEN_FILES
+from motorpool.actors.messages.conditions import CLOCK, DISK, MEMORY, OPEN_FILES, note_out_of_files
 from motorpool.actors.upkeep.memory_limit import Memory, MemoryLimit
 from motorpool.runtime import Actor
 
@@ -23,7 +23,7 @@ STEP_SECONDS = 5.0
 SHOWN_SECONDS = 600.0
 """How long it is shown that the clock was set."""
 FEW_FILES = 8
-"""The server is out of files no more when it can open as many."""
+"""The server has too many files open while it cannot open as many more."""
 
 
 class ResourceMonitor(Actor[Never]):
@@ -53,12 +53,9 @@ class ResourceMonitor(Actor[Never]):
     async def _look(self) -> None:
         self._check_clock()
         disk, memory = await trio.to_thread.run_sync(self._measure)
-        if disk is not None:
-            self._check_disk(disk)
-        if memory is not None:
-            self._check_memory(memory)
-        if self._conditions.find(OPEN_FILES) is not None and _can_open(FEW_FILES):
-            self._conditions.leave(OPEN_FILES)
+        self._check_disk(disk)
+        self._check_memory(memory)
+        self._check_files()
 
     def _measure(self) -> tuple[DiskSpace | None, Memory | None]:
         try:
@@ -68,26 +65,33 @@ class ResourceMonitor(Actor[Never]):
             disk = None
         return disk, self._memory_limit.read()
 
-    def _check_disk(self, disk: DiskSpace) -> None:
-        if disk.free < self._least_free:
+    def _check_disk(self, disk: DiskSpace | None) -> None:
+        if disk is None or disk.free * SETTLED >= self._least_free:
+            self._conditions.leave(DISK)
+        elif disk.free < self._least_free:
             self._conditions.enter(
                 DISK,
                 f"{disk.free >> 20} MiB of {disk.total >> 20} MiB are free at {self._data},"
                 f" less than {self._least_free >> 20} MiB: new files of devices are refused",
             )
-        elif disk.free * SETTLED >= self._least_free:
-            self._conditions.leave(DISK)
 
-    def _check_memory(self, memory: Memory) -> None:
-        most = memory.limit * MOST_MEMORY
-        if memory.used > most:
+    def _check_memory(self, memory: Memory | None) -> None:
+        most = 0.0 if memory is None else memory.limit * MOST_MEMORY
+        if memory is None or memory.used < most * SETTLED:
+            # There is no limit any more, or enough is left.
+            self._conditions.leave(MEMORY)
+        elif memory.used > most:
             self._conditions.enter(
                 MEMORY,
                 f"{memory.used >> 20} MiB of the limit of {memory.limit >> 20} MiB of memory are used:"
-                " new video, workbooks and exports are refused",
+                " new video and workbooks are refused",
             )
-        elif memory.used < most * SETTLED:
-            self._conditions.leave(MEMORY)
+
+    def _check_files(self) -> None:
+        if _can_open(FEW_FILES):
+            self._conditions.leave(OPEN_FILES)
+        else:
+            note_out_of_files(self._conditions, f"fewer than {FEW_FILES} more can be opened")
 
     def _check_clock(self) -> None:
         now = self.context.clock.monotonic()
@@ -113,7 +117,7 @@ class ResourceMonitor(Actor[Never]):
 
 
 def _can_open(number: int) -> bool:
-    """Return whether so many files can be opened."""
+    """Return whether `number` more files can be opened. Blocks for some microseconds."""
     opened = []
     try:
         for _ in range(number):

@@ -20,6 +20,7 @@ from motorpool.api.http.errors import BadRequest, Unauthorized, Unavailable
 from motorpool.api.http.request_body import FORM_BYTES, BodyRequest, RequestBody, parse_form
 from motorpool.api.json import decode, parse, read_fields, require_storable
 from motorpool.api.server_context import ServerContext
+from motorpool.storage.errors import StorageUnavailable
 
 IN_THREAD_BYTES = 64 * 1024
 """A larger JSON body is parsed in a thread."""
@@ -46,6 +47,8 @@ class Call:
         most `MAX_ID`."""
         self.optional_caller: Caller | None = None
         """None for an anonymous client, which only public operations ever see."""
+        self.unchecked: StorageUnavailable | None = None
+        """Why the credential of the client could not be checked, where `optional_caller` is None for that."""
         self.rights_changes = context.rights_changes
         """`ServerContext.rights_changes` when the caller was identified."""
         self.body_bytes = FORM_BYTES

@@ -15,12 +15,13 @@ from contextlib import suppress
 import trio
 
 from motorpool.actors.gateway.peer_log import PeerLog
-from motorpool.actors.gateway.port_guard import OUT_OF_FILES, note_out_of_files
+from motorpool.actors.messages.conditions import note_out_of_files
 from motorpool.actors.messages.counters import ACCEPT_FAILURES, CONNECTIONS_REFUSED, begin_at_zero
 from motorpool.actors.work.bind_errors import bind_problem
 from motorpool.actors.work.connection_limits import ConnectionLimits, client_network
 from motorpool.actors.work.networks import Networks
 from motorpool.runtime import Conditions
+from motorpool.storage.errors import OUT_OF_FILES
 
 _log = logging.getLogger(__name__)
 
@@ -271,11 +272,11 @@ class Admission:
         self._limits.release(stream.peer)
         self.spare_files.refill()
 
-    def note_out_of_files(self, error: OSError) -> None:
+    def note_out_of_files(self) -> None:
         """Note that a client cannot be accepted."""
         ACCEPT_FAILURES.labels("http").inc()
         if self._conditions is not None:
-            note_out_of_files(self._conditions, "http", error)
+            note_out_of_files(self._conditions, "connections to the port of http wait")
 
 
 class ConnectionListener(trio.abc.Listener[AbortableStream]):
@@ -316,7 +317,7 @@ class ConnectionListener(trio.abc.Listener[AbortableStream]):
             except OSError as error:
                 if error.errno not in OUT_OF_FILES:
                     raise
-                self.admission.note_out_of_files(error)
+                self.admission.note_out_of_files()
             # The system says so even if nobody waits to be accepted.
             await trio.lowlevel.wait_readable(self._listener.socket)
             if not self.admission.spare_files.give_up_one():

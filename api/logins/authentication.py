@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 import secrets
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -27,6 +28,7 @@ from motorpool.api.logins.password_logins import check_code, check_password, rec
 from motorpool.api.logins.second_factor import require_codes
 from motorpool.api.server_context import ServerContext
 from motorpool.storage.accounts import sessions
+from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Session, User
 
 COOKIE = Cookie(name="JSESSIONID", for_programs=True)
@@ -246,10 +248,11 @@ async def _authenticate_cookie(
     )
     caller = await find_caller(context, credential)
     if caller is not None and now - session.last_used >= TOUCH_INTERVAL:
-        await sessions.touch(
-            context.database, msgspec.structs.replace(session, last_used=now, expires=expires)
-        )
-        context.logins.accounts.drop_session(session.id)
+        used = msgspec.structs.replace(session, last_used=now, expires=expires)
+        # A database that takes no changes can still be read.
+        with suppress(StorageUnavailable):
+            await sessions.touch(context.database, used)
+            context.logins.accounts.drop_session(session.id)
     return caller
 
 

@@ -4,6 +4,7 @@
 A device is known by a signed cookie that lists the users who have logged in with it; an address by a row.
 """
 
+from contextlib import suppress
 from datetime import timedelta
 
 from quart import Request, Response, Websocket
@@ -15,6 +16,7 @@ from motorpool.api.logins.cookies import Cookie
 from motorpool.api.server_context import ServerContext
 from motorpool.storage.accounts import known_addresses
 from motorpool.storage.accounts.users import Account
+from motorpool.storage.errors import StorageUnavailable
 
 COOKIE = Cookie(name="motorpool_device", path="/api/session")
 DEVICE_LIFETIME = timedelta(days=180)
@@ -51,8 +53,10 @@ async def remember_address(context: ServerContext, request: Request | Websocket,
     now, network = context.clock.now(), network_of(context, request)
     last = (await context.logins.accounts.known_networks(user_id)).get(network)
     if last is None or last <= now - TOUCH_INTERVAL:
-        await known_addresses.record_login(context.database, user_id, network, now)
-        context.logins.accounts.drop_known_networks(user_id)
+        # Who reads a database that takes no changes becomes known at the next login.
+        with suppress(StorageUnavailable):
+            await known_addresses.record_login(context.database, user_id, network, now)
+            context.logins.accounts.drop_known_networks(user_id)
 
 
 def remember_device(context: ServerContext, request: Request, response: Response, user_id: int) -> None:

@@ -9,6 +9,7 @@ import mmap
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import trio
@@ -72,9 +73,11 @@ async def return_free_memory() -> None:
     watch = PeakWatch(_resident_bytes(), time.process_time())
     while True:
         await trio.sleep(CHECK_SECONDS)
-        if watch.is_over(_resident_bytes(), time.process_time()):
-            await trio.to_thread.run_sync(trim)
-            watch.returned(_resident_bytes())
+        # Too many files may be open to read how large the process is.
+        with suppress(OSError):
+            if watch.is_over(_resident_bytes(), time.process_time()):
+                await trio.to_thread.run_sync(trim)
+                watch.returned(_resident_bytes())
 
 
 def _resident_bytes() -> int:

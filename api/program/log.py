@@ -15,7 +15,7 @@ from motorpool.actors.messages.conditions import DATABASE, DISK, OPEN_FILES
 from motorpool.actors.messages.counters import LOG_LINES_SUPPRESSED
 from motorpool.api.settings import LogSettings
 from motorpool.runtime import ConditionKind, Conditions
-from motorpool.storage.errors import StorageUnavailable
+from motorpool.storage.errors import StorageUnavailable, TooManyFiles
 
 ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
@@ -96,6 +96,8 @@ class RepeatedConditions(logging.Filter):
 def _condition_of(value: object) -> ConditionKind | None:
     """Return the condition that a value of a record tells of."""
     match value:
+        case TooManyFiles():
+            return OPEN_FILES
         case StorageUnavailable():
             return DATABASE
         case OSError(errno=errno.ENOSPC):

@@ -18,7 +18,7 @@ import trio
 from motorpool.actors.cluster.home_finder import HomeFinder
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.files.media_files import open_media_files
-from motorpool.actors.messages.conditions import DATABASE
+from motorpool.actors.messages.conditions import DATABASE, note_out_of_files
 from motorpool.actors.settings import FleetSettings, with_retention_defaults
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
@@ -48,7 +48,7 @@ from motorpool.storage.accounts import server, tokens, users
 from motorpool.storage.cluster.membership import open_membership
 from motorpool.storage.database import installation
 from motorpool.storage.database.database import Database
-from motorpool.storage.errors import StorageUnavailable
+from motorpool.storage.errors import StorageUnavailable, TooManyFiles
 from motorpool.storage.records import User
 from motorpool.storage.upkeep.stored_secrets import encrypt_stored
 
@@ -318,6 +318,8 @@ async def _create_first_administrator(
 def _note_outage(conditions: Conditions, error: StorageUnavailable | None) -> None:
     if error is None:
         conditions.leave(DATABASE)
+    elif isinstance(error, TooManyFiles):
+        note_out_of_files(conditions, "the database cannot be connected to")
     else:
         conditions.enter(DATABASE, f"{error.text}: {error}", error.text)
 

@@ -81,6 +81,8 @@ async def get_session(call: Call) -> Response:
     """
     text = call.query(TokenQuery).token
     if text is None:
+        if call.unchecked is not None:
+            raise call.unchecked
         if call.optional_caller is None:
             raise ResourceNotFound("nobody is logged in")
         return as_json(show(call.caller.user, totp_needed=call.caller.lacks_codes))

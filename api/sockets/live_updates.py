@@ -59,6 +59,8 @@ MAX_SLEEP_SECONDS = 60.0
 """Between two looks at the wall clock, which may be set, while credentials are valid."""
 PAUSE_SECONDS = 0.1
 """Between two messages to one socket: what changes meanwhile goes out together."""
+READ_SECONDS = 3.0
+"""The longest that a message waits for the rows of devices."""
 EVENT_PAUSE_SECONDS = 0.02
 """The same for events, which do not wait for the end of that pause."""
 
@@ -191,6 +193,8 @@ class LiveUpdates:
                 with suppress(StorageError):
                     await self._identify_again()
                     await self._refresh_visible()
+                if self._devices:
+                    self._pending.set()
                 continue
             positions, self._positions = self._positions, {}
             devices, self._devices = self._devices, {}
@@ -229,7 +233,13 @@ class LiveUpdates:
     ) -> None:
         """Send these and the changed tickets, without what may no longer be seen."""
         message: dict[str, object] = {}
-        rows = await self._context.devices.get_many(devices)
+        try:
+            with trio.fail_after(READ_SECONDS):
+                rows = await self._context.devices.get_many(devices)
+        except (StorageError, trio.TooSlowError):
+            # Sent with a later message; what is wrong with the database is not to wait for them.
+            rows = {}
+            self._devices = {**devices, **self._devices}
         shown = [
             live.fill_in(rows[live.device_id].record)
             for live in devices.values()

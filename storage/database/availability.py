@@ -16,6 +16,8 @@ LOOK_SECONDS = 5.0
 """Between two looks while nothing is wrong."""
 OUTAGE_SECONDS = 1.0
 """Between two looks during an outage."""
+STEADY_LOOKS = 3
+"""Successful looks in a row after which an outage is over: broken connections are noticed late."""
 PATIENCE_SECONDS = 3.0
 """Time in which a database that works answers a look."""
 
@@ -35,6 +37,19 @@ class Availability:
         """Why the database cannot be used now."""
         self._on_outage = on_outage
         self._failed = trio.Event()
+        self._is_told = False
+        """Whether `on_outage` was called, and not for the end yet."""
+        self._successes = 0
+        """Looks in a row that have succeeded, during an outage."""
+
+    def require_answers(self) -> None:
+        """Refuse a call that would wait in vain, since the database is known to answer nobody.
+
+        Raises:
+            NoAnswer: it does not; the next look finds out when it does again.
+        """
+        if self._on_outage is not None and isinstance(self.outage, NoAnswer):
+            raise NoAnswer(str(self.outage))
 
     def failed(self, error: StorageUnavailable) -> None:
         """Note that a call failed."""
@@ -49,7 +64,9 @@ class Availability:
         """Note an outage that begins, or lasts."""
         self.outage = error
         self._failed.set()
+        self._successes = 0
         if self._on_outage is not None:
+            self._is_told = True
             self._on_outage(error)
 
     def answered(self) -> None:
@@ -63,13 +80,13 @@ class Availability:
         Both raise StorageError where they fail.
         """
         while True:
-            if self.outage is None:
+            if self._is_told:
+                await trio.sleep(OUTAGE_SECONDS)
+            else:
                 with trio.move_on_after(LOOK_SECONDS):
                     await self._failed.wait()
-            else:
-                await trio.sleep(OUTAGE_SECONDS)
             self._failed = trio.Event()
-            if self.outage is None and await _is_answered(ask):
+            if not self._is_told and await _is_answered(ask):
                 continue
             try:
                 with trio.fail_after(PATIENCE_SECONDS):
@@ -80,13 +97,17 @@ class Availability:
                 self._begin(error)
             except StorageError:
                 # It answers, and does not let us try.
-                self._end()
+                self._succeeded()
             else:
-                self._end()
+                self._succeeded()
 
-    def _end(self) -> None:
-        if self.outage is not None and not self._failed.is_set():
-            self.outage = None
+    def _succeeded(self) -> None:
+        if not self._is_told or self._failed.is_set():
+            return
+        self.outage = None
+        self._successes += 1
+        if self._successes == STEADY_LOOKS:
+            self._is_told = False
             if self._on_outage is not None:
                 self._on_outage(None)
 

@@ -137,6 +137,7 @@ class Database(Queries):
             raise StorageUnavailable("the database is closed")
         connection = None
         try:
+            self._require_server()
             connection = await self._connect()
             yield connection
         except StorageUnavailable as error:
@@ -207,6 +208,7 @@ class Database(Queries):
     async def _take(self) -> Connection:
         if self.pool.closed:
             raise StorageUnavailable("the database is closed: use it inside `async with open_database(…)`")
+        self._availability.require_answers()
         try:
             self._require_server()
             return await self.pool.acquire(urgent=self._urgent)
@@ -230,11 +232,11 @@ class Database(Queries):
     async def _try_write(self) -> None:
         if self.pool.closed:
             return
-        self._require_server()
         async with self.session() as session, session.transaction() as transaction:
             await transaction.execute(_TRY_WRITE)
-        # They may be of a time when changes were not possible.
-        self.pool.terminate_idle()
+        if self._availability.outage is not None:
+            # They may be of a time when changes were not possible.
+            self.pool.terminate_idle()
 
     async def _connect(self) -> Connection:
         return await open_connection(self._loop, self._settings, self._server, _DATABASE)

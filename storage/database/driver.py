@@ -13,7 +13,7 @@ import trio
 import trio_asyncio  # type: ignore[import-untyped]  # it ships no types
 
 from motorpool.storage.database.driver_errors import DriverError, passing_error, translate
-from motorpool.storage.errors import NoAnswer, StorageError, StorageUnavailable
+from motorpool.storage.errors import OUT_OF_FILES, NoAnswer, StorageError, StorageUnavailable, TooManyFiles
 
 Foreign = Any
 """An object of the two libraries, which have no types."""
@@ -238,6 +238,8 @@ async def connect(
             raise StorageUnavailable("the database is being closed") from None
         if isinstance(error, DRIVER_ERRORS):
             text = _first_line(error)
+            if isinstance(error, OSError) and error.errno in OUT_OF_FILES:
+                raise TooManyFiles(text) from error
             found = passing_error(getattr(error, "sqlstate", None) or "", text)
             raise found or StorageUnavailable(text) from error
         raise
@@ -275,6 +277,9 @@ def to_storage_error(error: Exception) -> StorageError:
 
 def _reason(error: Exception) -> str:
     text = _first_line(error)
+    if isinstance(error, asyncpg.InternalClientError):
+        # "cannot switch to state 11", where the connection broke at an odd moment.
+        return f"the connection was lost ({text})"
     # "invalid input for query argument $4: [1e400] (value out of range)": our numbers mean nothing outside.
     if isinstance(error, asyncpg.DataError) and text.startswith("invalid input for query argument"):
         return f"a value cannot be stored: {text.rpartition('(')[2].rstrip(')')}"

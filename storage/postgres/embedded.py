@@ -6,6 +6,7 @@ users and folders of the machine.
 
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -32,11 +33,17 @@ _ORPHAN_SECONDS = 20.0
 _QUIT_SECONDS = 2.0
 _PAUSES = (0.1, 5.0)
 """First and longest delay before a terminated server is restarted, in seconds."""
+_STEADY_SECONDS = 10.0
+"""A server that has run for less before it terminated is restarted with a longer delay than before."""
 LOG = "postgres.log"
 """File name of its log in the data folder."""
 _LOG_SECONDS = 60.0
 _TAIL_BYTES = 4096
 """Of its log, in which is looked for why it ended."""
+_NO_REASON = re.compile(r"\b(?:DETAIL|HINT|CONTEXT|STATEMENT|LOCATION):  |FATAL:  the database system is ")
+"""In lines of its log that only add to another one, or tell of a client that came at the wrong moment."""
+_PREFIX = re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\] ")
+"""What its lines begin with: time and process."""
 SOCKET_PREFIX = "motorpool-"
 _SOCKET_BYTES = 100
 """Longest path of a socket; Linux allows 107 bytes."""
@@ -170,24 +177,27 @@ class EmbeddedServer:
                 _log.warning("the log of PostgreSQL cannot be rotated: %s", error)
 
     async def _watch_process(self) -> None:
+        pause = _PAUSES[0]
         while True:
             assert self._process is not None
+            began = trio.current_time()
             await self._process.wait()
             self.up = False
-            log_path = self._data / LOG
-            last_line = _last_line(log_path, max(0, log_path.stat().st_size - _TAIL_BYTES))
-            self._fault = f"it ended with code {self._process.returncode}: {last_line}"
+            if trio.current_time() - began >= _STEADY_SECONDS:
+                pause = _PAUSES[0]
+            self._fault = f"it ended with code {self._process.returncode}: {_read_reason(self._data / LOG)}"
             _log.info("PostgreSQL is started again: %s", self._fault)
-            pause = _PAUSES[0]
+            failures = 0
             while not self.up:
                 await trio.sleep(pause)
                 pause = min(pause * 2, _PAUSES[1])
                 try:
                     await self._launch()
                 except (SetupFailed, OSError) as error:
-                    fault, self._fault = self._fault, str(error)
-                    if fault != self._fault:
-                        _log.info("PostgreSQL does not start, and is tried again: %s", error)
+                    failures += 1
+                    self._fault = str(error)
+                    level = logging.INFO if failures == 1 else logging.DEBUG
+                    _log.log(level, "PostgreSQL does not start, and is tried again: %s", error)
             _log.info("PostgreSQL is running again")
 
     async def stop(self) -> None:
@@ -286,11 +296,11 @@ class EmbeddedServer:
                     return
                 with trio.move_on_after(_POLL_SECONDS):
                     await self._process.wait()
-            raise SetupFailed(f"PostgreSQL terminated during startup: {_last_line(log_path, begin)}")
+            raise SetupFailed(f"PostgreSQL terminated during startup: {_read_reason(log_path, begin)}")
         self._process.kill()
         await self._process.wait()
         raise SetupFailed(
-            f"PostgreSQL was not ready after {self._start_seconds:.0f} s: {_last_line(log_path, begin)}"
+            f"PostgreSQL was not ready after {self._start_seconds:.0f} s: {_read_reason(log_path, begin)}"
         )
 
     def _is_ready(self) -> bool:
@@ -317,10 +327,14 @@ def _remove_old_socket(cluster: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _last_line(path: Path, begin: int) -> str:
-    """Return the last fatal error, or else the last line, that the server logged after `begin`."""
-    with path.open("rb") as file:
-        file.seek(begin)
-        lines = file.read(65536).decode(errors="replace").strip().splitlines()
-    fatal = [line for line in lines if "FATAL:" in line or "PANIC:" in line]
-    return (fatal or lines or ["no log output"])[-1]
+def _read_reason(path: Path, begin: int = 0) -> str:
+    """Return the last fatal error, or else the last line, at the end of a log, not before `begin`."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(begin, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            lines = file.read().decode(errors="replace").strip().splitlines()
+    except OSError as error:
+        return f"its log cannot be read: {error.strerror}"
+    reasons = [line for line in lines if not _NO_REASON.search(line)]
+    fatal = [line for line in reasons if "FATAL:" in line or "PANIC:" in line]
+    return _PREFIX.sub("", (fatal or reasons or ["no log output"])[-1])

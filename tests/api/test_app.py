@@ -1,3 +1,4 @@
+import errno
 import json
 from base64 import b64encode
 
@@ -14,6 +15,7 @@ from motorpool.storage.errors import (
     Overloaded,
     StorageUnavailable,
     TooManyConnections,
+    TooManyFiles,
 )
 
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -96,6 +98,22 @@ async def test_while_the_database_is_away_calls_are_503_with_retry_after_and_hea
         assert health.status == 500
 
 
+async def test_who_logged_in_is_not_told_that_nobody_has_while_that_cannot_be_checked(served, monkeypatch):
+    async def away(*_: object) -> None:
+        raise StorageUnavailable("the server is restarting")
+
+    basic = {"Authorization": f"Basic {b64encode(b'admin@example.org:admin').decode()}"}
+    assert (await served.client().get("/session", headers=basic)).status == 200
+    monkeypatch.setattr(type(served.context.database), "fetch", away)
+    served.context.logins.accounts.clear()
+    answer = await served.client().get("/session", headers=basic)
+    assert (answer.status, answer.text) == (503, StorageUnavailable.text)
+    # A manager's request must not be taken for a stranger's.
+    body = {"name": "Ann", "email": "ann@example.org", "password": "ann"}
+    assert (await served.client().post("/users", json=body, headers=basic)).status == 503
+    assert (await served.client().get("/session")).status == 404
+
+
 async def test_503_says_why(served, monkeypatch):
     conditions = served.context.system.conditions
 
@@ -112,6 +130,11 @@ async def test_503_says_why(served, monkeypatch):
     assert await answered(DiskFull("secret path")) == "the disk of the database is full"
     assert await answered(DatabaseReadOnly("x")) == "the database is read-only now"
     assert await answered(TooManyConnections("x")) == "the database takes no more connections"
+    assert await answered(TooManyFiles("x")) == "the server has too many files and connections open"
+    assert (
+        await answered(OSError(errno.EMFILE, "secret path"))
+        == "the server has too many files and connections open"
+    )
     assert await answered(NoAnswer("x")) == "the database does not answer in time"
     assert await answered(Overloaded("x")) == "the server is too busy; try again"
     # Who finds the connection closed learns what others have found out.

@@ -1,20 +1,17 @@
 """A whole server, with its database, on a disk that becomes full and has room again."""
 
+import os
 import secrets
 import subprocess
+from contextlib import suppress
 
+import httpx
 import pytest
+from tests.journeys.noticed import Log, Reporter, banner_of, measured
 
-from motorpool.bench.vehicles.jt808.platform_messages import GeneralResponse
-from motorpool.bench.vehicles.jt808.terminal import encode_location
-from motorpool.runtime import SystemClock
-
-CLOCK = SystemClock()
 DISK_MIB = 400
-ROOM_MIB = 24
-"""A segment of PostgreSQL's log, and some rows."""
 PHONE = "13966600001"
-DAY = {"from": "2020-01-01T00:00:00Z", "to": "2100-01-01T00:00:00Z"}
+FULL = "the disk of the database is full"
 
 
 @pytest.fixture
@@ -36,26 +33,32 @@ def small_disk(open_folder):
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def fill(folder):
-    """Take all that is left but ROOM_MIB; the file that holds it."""
+def fill(folder, room_mib):
+    """Take all that is left but `room_mib`; the file that holds it."""
     ballast = folder / "ballast"
-    with ballast.open("wb") as file:
-        try:
+    # Without a buffer, which would have to be written when there is no room any more.
+    with ballast.open("wb", buffering=0) as file:
+        with suppress(OSError):
             while True:
-                file.write(bytes(1 << 20))
-                file.flush()
-        except OSError:
-            pass
-        file.truncate(max(0, file.tell() - ROOM_MIB * (1 << 20)))
+                file.write(bytes(1 << 16))
+        file.truncate(max(0, file.tell() - room_mib * (1 << 20)))
     return ballast
 
 
-def report(peer):
-    peer.send(peer.terminal.location(encode_location(52.5, 13.4, CLOCK.now())))
-    return peer.messages(lambda message: isinstance(message, GeneralResponse))
+def create_until_refused(client, kept):
+    """Create drivers, whose ids are added to `kept`; the answer that refuses one."""
+    for _ in range(5000):
+        # What does not compress, so that the database needs room for it soon.
+        name = f"n{len(kept)}"
+        body = {"name": name, "uniqueId": name, "attributes": {"data": secrets.token_hex(8_000)}}
+        answer = client.post("/drivers", json=body)
+        if answer.status_code != 200:
+            return answer
+        kept.append(answer.json()["id"])
+    raise AssertionError("the disk is not full")
 
 
-def test_a_full_disk_refuses_what_it_cannot_keep_and_goes_on_once_there_is_room(
+def test_a_full_disk_is_said_once_and_loses_nothing_that_was_acknowledged(
     start_server, small_disk, connected, eventually
 ):
     settings = {
@@ -63,36 +66,78 @@ def test_a_full_disk_refuses_what_it_cannot_keep_and_goes_on_once_there_is_room(
         "MOTORPOOL_DATA": str(small_disk / "data"),
         "MOTORPOOL_FILES_RESERVE_BYTES": "0",
     }
-    with start_server(settings) as server, server.client() as client:
-        with connected(server, PHONE) as peer:
-            assert report(peer)
-        (device,) = client.get("/devices", params={"uniqueId": PHONE}).json()
-        ballast = fill(small_disk)
-        kept, refused = [], None
-        while refused is None:
-            assert len(kept) < 2000, "the disk is not full"
-            # What does not compress, so that the database needs room for it soon.
-            body = {"name": f"n{len(kept)}", "attributes": {"data": secrets.token_hex(30_000)}}
-            answer = client.post("/drivers", json={**body, "uniqueId": f"u{len(kept)}"})
-            if answer.status_code == 200:
-                kept.append(answer.json()["id"])
-            else:
-                refused = answer
-        assert refused.status_code in {500, 503}, refused.text
-        # The program stands, and says how it is.
-        assert client.get("/health").status_code in {200, 500}
-        assert server.process.poll() is None
-        ballast.unlink()
-        eventually(lambda: client.get("/health").status_code == 200)
-        assert kept
-        found = eventually(lambda: listed(client))
+    with (
+        start_server(settings) as server,
+        server.client() as client,
+        connected(server, PHONE) as peer,
+        banner_of(server, client) as banner,
+    ):
+        reporter, kept = Reporter(peer), []
+        reporter.report()
+
+        def is_healthy():
+            return client.get("/health").status_code == 200
+
+        def is_told():
+            answer = client.get("/health")
+            assert answer.status_code == 500
+            return FULL in answer.text and "the disk of the server is nearly full" in answer.text
+
+        # Tables cannot grow; PostgreSQL goes on.
+        log = Log(server)
+        ballast = fill(small_disk, room_mib=0)
+        refused = create_until_refused(client, kept)
+        assert (refused.status_code, refused.text) == (503, FULL)
+        assert int(refused.headers["Retry-After"]) >= 1
+        banner.wait("database", "disk")
+        assert eventually(is_told)
+        assert measured(server) == {"database", "disk"}
+        reporter.send()
+        for number in range(20):
+            answer = client.post("/groups", json={"name": secrets.token_hex(50), "attributes": {"n": number}})
+            assert answer.status_code in {200, 503}
+            reporter.send()
+        # What is stored can be read.
+        assert client.get("/devices").json()
+        assert client.get("/positions").json()
+        os.remove(ballast)
+        eventually(is_healthy)
+        banner.wait()
+        reporter.wait()
+        assert measured(server) == set()
+        log.check(
+            database=f"^{FULL}: .*No space left on device", disk=rf"^\d+ MiB of {DISK_MIB} MiB are free at "
+        )
+
+        # Its log cannot grow either, so PostgreSQL ends, and cannot start.
+        log = Log(server)
+        ballast = fill(small_disk, room_mib=14)
+        create_until_refused(client, kept)
+
+        def says_why():
+            answer = client.get("/devices")
+            assert answer.status_code == 503
+            assert int(answer.headers["Retry-After"]) >= 1
+            return answer.text == FULL
+
+        eventually(says_why)
+        assert eventually(is_told)
+        banner.wait("database", "disk")
+        for _ in range(20):
+            reporter.send()
+        answer = httpx.get(
+            f"http://{server.host}:{server.osmand_port}/", params={"id": "o", "lat": 1, "lon": 2}
+        )
+        assert answer.status_code == 503
+        assert int(answer.headers["Retry-After"]) >= 1
+        reporter.check_unanswered()
+        os.remove(ballast)
+        eventually(is_healthy)
+        banner.wait()
+        reporter.wait()
+        log.check(database="No space left on device|cannot be reached", disk="MiB are free at ")
+
         # Nothing that was answered is lost.
-        assert set(kept) <= {driver["id"] for driver in found}
-        with connected(server, PHONE) as peer:
-            assert report(peer)
-        assert len(client.get("/positions", params={"deviceId": device["id"], **DAY}).json()) == 2
-
-
-def listed(client):
-    answer = client.get("/drivers")
-    return answer.json() if answer.status_code == 200 else None
+        reporter.check_stored(client, PHONE)
+        assert {driver["id"] for driver in client.get("/drivers").json()} == set(kept)
+        assert server.process.poll() is None

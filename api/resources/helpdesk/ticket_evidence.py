@@ -161,5 +161,5 @@ async def _file(call: Call, named: EvidenceFile, place: str) -> tuple[dict[str, 
 async def _measured(call: Call, device: Device, name: str) -> FileFacts | None:
     try:
         return await measure_file(call.context.files.store, device.unique_id, name)
-    except OSError:
+    except FileNotFoundError:
         return None

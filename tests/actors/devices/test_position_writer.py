@@ -197,6 +197,8 @@ async def test_an_outage_costs_nothing_but_time_and_keeps_the_order(
             for number in range(1, 400):
                 happened = (Event(type="alarm", event_time=NOW, device_id=1),) if number % 100 == 0 else ()
                 writer.tell_nowait(Append(at(number), happened, connection, number))
+            await time.passes(1)
+            assert list(system.conditions) == []
             for _ in range(4):
                 await time.passes(5)
             (told,) = warnings(caplog)

@@ -36,6 +36,14 @@ def test_a_file_is_locked_until_it_is_closed(tmp_path):
     assert not is_locked(tmp_path / "none")
 
 
+def test_what_cannot_be_opened_may_be_locked(tmp_path, out_of_files):
+    path = tmp_path / "a"
+    path.touch()
+    with out_of_files():
+        assert is_locked(path)
+    assert not is_locked(path)
+
+
 def test_a_lock_ends_with_its_process_however_it_ends(tmp_path):
     path = tmp_path / "a"
     writer = subprocess.Popen(

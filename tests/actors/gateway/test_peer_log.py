@@ -13,7 +13,7 @@ def lines(caplog):
     return lambda: [record.getMessage() for record in caplog.records]
 
 
-def test_of_each_address_the_first_lines_are_written_and_then_a_count(lines):
+def test_of_each_address_the_first_lines_are_written_and_then_a_count(lines, caplog):
     log = PeerLog()
     for number in range(1000):
         log.write(LOG, logging.INFO, number / 100, "203.0.113.7", "frame %d", number)
@@ -22,8 +22,19 @@ def test_of_each_address_the_first_lines_are_written_and_then_a_count(lines):
     assert lines()[-1] == "another"
     log.write(LOG, logging.INFO, 61.0, "203.0.113.9", "later")
     assert lines()[-2:] == ["left out 990 more log lines about 203.0.113.7", "later"]
+    assert caplog.records[-2].levelno == logging.INFO
     log.write(LOG, logging.INFO, 62.0, "203.0.113.7", "again")
     assert lines()[-1] == "again"
+
+
+def test_a_count_is_as_severe_as_what_was_left_out(lines, caplog):
+    log = PeerLog()
+    for number in range(LINES_OF_CLIENT + 2):
+        level = logging.WARNING if number == LINES_OF_CLIENT else logging.INFO
+        log.write(LOG, level, 0.0, "203.0.113.7", "frame %d", number)
+    log.write(LOG, logging.INFO, 61.0, "203.0.113.8", "later")
+    assert lines()[-2] == "left out 2 more log lines about 203.0.113.7"
+    assert caplog.records[-2].levelno == logging.WARNING
 
 
 def test_addresses_of_one_ipv6_network_share_their_lines(lines):

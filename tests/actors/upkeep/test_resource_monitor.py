@@ -1,8 +1,5 @@
 """What the machine runs out of, and its clock."""
 
-import os
-import resource
-
 import pytest
 
 from motorpool.actors.files.disk_space import disk_space
@@ -31,14 +28,14 @@ def monitoring(tree, tmp_path):
 
 @pytest.fixture
 def uses(tmp_path):
-    """`uses(0.95)`: a control group that uses so much of its limit."""
+    """`uses(0.95)`: a control group that uses so much of its limit; `uses("max")`: it has none."""
     folder = tmp_path / "cgroup"
     folder.mkdir()
     (tmp_path / "membership").write_text("0::/\n")
 
     def write(part):
-        (folder / "memory.max").write_text(str(LIMIT))
-        (folder / "memory.current").write_text(str(int(LIMIT * part)))
+        (folder / "memory.max").write_text("max" if part == "max" else str(LIMIT))
+        (folder / "memory.current").write_text(str(LIMIT if part == "max" else int(LIMIT * part)))
         (folder / "memory.stat").write_text("inactive_file 0\nactive_file 0\n")
         return MemoryLimit(tmp_path / "membership", folder)
 
@@ -74,6 +71,9 @@ async def test_memory_near_the_limit_is_told_until_some_more_than_that_is_free(
             uses(part)
             await time.passes(LOOK_SECONDS)
             assert (system.conditions.find(MEMORY) is not None) == is_present, part
+        uses("max")
+        await time.passes(LOOK_SECONDS)
+        assert system.conditions.find(MEMORY) is None
     assert "memory: 931 MiB of the limit of 1024 MiB of memory are used" in of_monitor(caplog)[0]
 
 
@@ -101,17 +101,13 @@ async def test_a_clock_that_is_set_is_told_once_with_the_size_of_the_step(monito
     ]
 
 
-async def test_open_files_are_enough_again_when_some_can_be_opened(monitoring, time):
+async def test_too_few_files_that_can_be_opened_are_told_whoever_needs_them(
+    monitoring, time, out_of_files, caplog
+):
     async with monitoring() as system:
-        system.conditions.enter(OPEN_FILES, "Too many open files")
-        next_free = os.dup(0)
-        os.close(next_free)
-        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (next_free + 1, limits[1]))
-        try:
-            await time.passes(LOOK_SECONDS)
-            assert system.conditions.find(OPEN_FILES) is not None
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        with out_of_files():
+            await time.passes(5 * LOOK_SECONDS, step=LOOK_SECONDS)
+            assert "LimitNOFILE" in system.conditions.find(OPEN_FILES).cause
         await time.passes(LOOK_SECONDS)
         assert system.conditions.find(OPEN_FILES) is None
+    assert len(of_monitor(caplog)) == 2

@@ -5,11 +5,11 @@ import logging
 
 import pytest
 
-from motorpool.actors.messages.conditions import DATABASE, DISK
+from motorpool.actors.messages.conditions import DATABASE, DISK, OPEN_FILES
 from motorpool.api.program.log import open_log, without_repetitions
 from motorpool.api.settings import LogSettings
 from motorpool.runtime import Conditions, SystemClock
-from motorpool.storage.errors import StorageError, StorageUnavailable
+from motorpool.storage.errors import StorageError, StorageUnavailable, TooManyFiles
 
 
 @pytest.fixture(autouse=True)
@@ -108,5 +108,9 @@ async def test_each_file_that_finds_no_room_is_no_line_of_its_own(caplog):
         log.error("second not kept: %s", full)
         log.error("third not kept: %s", OSError(errno.EIO, "Input/output error"))
         log.error("%(what)s", {"what": "fourth not kept"})
-    for which, is_there in (("first", True), ("second", False), ("third", True), ("fourth", True)):
+        log.warning("fifth not kept: %s", TooManyFiles("Too many open files"))
+        conditions.enter(OPEN_FILES, "the limit is 256")
+        log.warning("sixth not kept: %s", TooManyFiles("Too many open files"))
+    kept = {"first": True, "second": False, "third": True, "fourth": True, "fifth": True, "sixth": False}
+    for which, is_there in kept.items():
         assert (f"{which} not kept" in stream.getvalue()) == is_there

@@ -141,6 +141,20 @@ async def test_a_session_ends_when_it_is_not_used_for_its_time_and_lives_on_whil
         assert (await client.get("/devices")).status == 401
 
 
+async def test_who_comes_after_days_can_read_while_the_database_takes_no_changes(served, read_only):
+    client = await served.log_in("admin@example.org", "admin")
+    # That a session and an address were used is written again.
+    served.clock.move_wall(timedelta(days=2).total_seconds())
+    served.context.logins.accounts.clear()
+    with read_only():
+        served.context.database.pool.terminate_idle()
+        assert (await client.get("/devices")).status == 200
+        assert (await served.client(basic("admin@example.org", "admin")).get("/devices")).status == 200
+        assert (await client.post("/groups", json={"name": "x"})).status == 503
+    served.context.database.pool.terminate_idle()
+    assert (await client.post("/groups", json={"name": "x"})).status == 200
+
+
 async def test_a_page_of_another_origin_cannot_use_the_cookie(served):
     client = await served.log_in("admin@example.org", "admin")
     assert (await client.get("/devices", headers={"Origin": "http://localhost"})).status == 200

@@ -11,7 +11,14 @@ import trio.testing
 from trio_websocket import open_websocket_url
 
 from motorpool.actors.messages.conditions import CLOCK, DISK
-from motorpool.actors.messages.topics import DEVICE_TRAFFIC, WEB_EVENTS, DeviceTraffic, WebEvent
+from motorpool.actors.messages.topics import (
+    DEVICE_TRAFFIC,
+    DEVICES,
+    WEB_EVENTS,
+    DeviceStatus,
+    DeviceTraffic,
+    WebEvent,
+)
 from motorpool.api.http import server as http_server
 from motorpool.api.http.tcp_server import HttpConnection
 from motorpool.api.logins import authentication
@@ -19,6 +26,7 @@ from motorpool.api.logins.authentication import authenticate
 from motorpool.api.settings import HttpSettings
 from motorpool.api.sockets import live_updates
 from motorpool.api.sockets.live_updates import MAX_PENDING_EVENTS
+from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Event
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -122,6 +130,33 @@ async def test_administrators_are_told_what_is_wrong_with_the_server(served):
         await served.report(served.position(number))
         message = await receive(his)
         assert "conditions" not in message
+
+
+async def fail() -> None:
+    raise StorageUnavailable("the server is restarting")
+
+
+@pytest.mark.parametrize("outcome", [fail, trio.sleep_forever])
+async def test_a_socket_stays_and_is_told_why_while_devices_cannot_be_read(starting, monkeypatch, outcome):
+    monkeypatch.setattr(live_updates, "READ_SECONDS", 0.1)
+    async with starting(listen=True, http=HttpSettings(socket_keepalive_seconds=1)) as served:
+        number = await served.device(served.admin, "1")
+        async with connect(served, served.cookie(served.admin)) as socket:
+            await receive(socket)
+            database = type(served.context.database)
+            with monkeypatch.context() as patches:
+
+                async def away(*_: object) -> None:
+                    await outcome()
+
+                patches.setattr(database, "fetch", away)
+                served.context.devices.clear()
+                online = DeviceStatus(number, "online", None, 0)
+                served.context.system.topic(DEVICES).publish((online,))
+                served.context.system.conditions.enter(DISK, "0 MiB are free at /data")
+                assert await receive_until(socket, "conditions", lambda found: found["name"] == "disk")
+            # What could not be read is sent once it can be.
+            assert await receive_until(socket, "devices", lambda found: found["status"] == "online")
 
 
 async def test_a_new_socket_of_a_server_that_is_well_is_told_nothing(served):

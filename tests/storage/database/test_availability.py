@@ -1,6 +1,6 @@
 """When an outage of the database begins and ends, on a database that is closed, read-only, slow or busy."""
 
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 import pytest
@@ -15,6 +15,7 @@ from motorpool.storage.errors import (
     StorageError,
     StorageUnavailable,
     TookTooLong,
+    TooManyFiles,
 )
 from motorpool.storage.settings import DatabaseSettings
 
@@ -59,25 +60,6 @@ async def opened(url, **settings):
         yield database, told
 
 
-@pytest.fixture
-def altered(postgres, database_url):
-    """`with altered(change, back):` the database is altered meanwhile; its sessions have ended."""
-    name = database_url.rpartition("/")[2].partition("?")[0]
-
-    @contextmanager
-    def alter(change, back):
-        postgres.run(f"alter database {name} {change}")
-        postgres.end_sessions(database_url)
-        try:
-            yield
-        finally:
-            postgres.run(f"alter database {name} {back}")
-
-    yield alter
-    # No other test is to get a session that began meanwhile.
-    postgres.end_sessions(database_url)
-
-
 async def write(database):
     """Change something; return the class of the error."""
     try:
@@ -87,9 +69,9 @@ async def write(database):
     return None
 
 
-async def test_nobody_has_to_call_for_an_outage_to_be_told(altered, database_url):
+async def test_nobody_has_to_call_for_an_outage_to_be_told(altered_database, database_url):
     async with opened(database_url) as (database, told):
-        with altered("with allow_connections false", "with allow_connections true"):
+        with altered_database("with allow_connections false", "with allow_connections true"):
             await told.until(lambda told: told.all)
             assert not database.available
             assert told.kinds == [StorageUnavailable]
@@ -99,10 +81,9 @@ async def test_nobody_has_to_call_for_an_outage_to_be_told(altered, database_url
         await database.check()
 
 
-async def test_a_database_that_is_read_only_is_so_until_it_can_be_written_again(altered, database_url):
-    change, back = "set default_transaction_read_only = on", "reset default_transaction_read_only"
+async def test_a_database_that_is_read_only_is_so_until_it_can_be_written_again(read_only, database_url):
     async with opened(database_url) as (database, told):
-        with altered(change, back):
+        with read_only():
             with trio.fail_after(30):
                 # The first may notice that its session has ended.
                 while await write(database) is not DatabaseReadOnly:
@@ -144,7 +125,24 @@ async def test_a_database_that_does_not_answer_a_look_is_told(database_url, monk
         await other.execute("lock table pg_class in access exclusive mode")
         database._availability.failed(StorageUnavailable("the connection was lost"))
         await told.until(lambda told: isinstance(told.all[-1], NoAnswer))
-    assert told.kinds == [StorageUnavailable, NoAnswer]
+        # A call would be answered here; where it is not, it would wait for `statement_seconds`.
+        with pytest.raises(NoAnswer, match=r"within 0\.3 s"):
+            await database.check()
+        await other.execute("commit")
+        await told.until(lambda told: told.all[-1] is None)
+        await database.check()
+    assert told.kinds == [StorageUnavailable, NoAnswer, type(None)]
+
+
+async def test_too_many_open_files_here_are_no_fault_of_the_database(postgres, database_url, out_of_files):
+    async with opened(database_url) as (database, told):
+        database.pool.terminate_idle()
+        # Tests would go on with a session that is kept.
+        postgres.end_sessions(database_url)
+        with out_of_files(), pytest.raises(TooManyFiles):
+            await database.check()
+        await told.until(lambda told: told.all and told.all[-1] is None)
+    assert told.kinds == [TooManyFiles, type(None)]
 
 
 async def test_without_a_watcher_the_next_answer_ends_an_outage():
