@@ -78,7 +78,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "video": {"accounts", "files", "messages", "work"},
         "cluster": {"files", "messages", "rules", "work"},
         "footage": {"accounts", "messages", "video"},
-        "upkeep": {"files", "messages"},
+        "upkeep": {"files", "messages", "work"},
         "deliveries": {"cluster", "geocoding", "http", "messages", "words"},
         "devices": {"cluster", "files", "messages", "rules", "video", "words", "work"},
         "schedules": {"cluster", "messages", "work"},

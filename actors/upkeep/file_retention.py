@@ -16,6 +16,7 @@ from motorpool.actors.files.file_retention import MEDIA_NAMES, sweep
 from motorpool.actors.files.media_files import MediaFiles
 from motorpool.actors.files.settings import FileSettings
 from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
+from motorpool.actors.work.age_clock import AgeClock
 from motorpool.runtime import Actor, Kind
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
@@ -44,6 +45,7 @@ class FileRetention(Actor[FilesHeld]):
         self._store = files.store
         self._quota_bytes = settings.quota_bytes or 0
         self._days = settings.retention_days
+        self._age_clock = AgeClock()
 
     def handle(self, message: FilesHeld) -> None:
         """Have the quota of a device leave files, before the next sweep reads which stay."""
@@ -58,7 +60,7 @@ class FileRetention(Actor[FilesHeld]):
             await trio.sleep(CHECK_SECONDS)
 
     async def _sweep(self) -> None:
-        now = self.context.clock.now()
+        now = self._age_clock.now(self.context.clock)
         if drafts := await trio.to_thread.run_sync(self._store.remove_drafts, now.timestamp()):
             self.context.log.info("removed %d incomplete files that a crash left", drafts)
         try:

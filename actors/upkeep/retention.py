@@ -9,6 +9,7 @@ import trio
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged
+from motorpool.actors.work.age_clock import AgeClock
 from motorpool.runtime import Actor
 from motorpool.storage.accounts import known_addresses, sessions, signing_keys, tokens
 from motorpool.storage.database import partitions
@@ -41,6 +42,7 @@ class Retention(Actor[Never]):
     def __init__(self, database: Database, days: RetentionDays) -> None:
         self._database = database
         self._days = days
+        self._age_clock = AgeClock()
 
     async def run(self) -> None:
         """Clean up at startup and then once an hour."""
@@ -65,8 +67,11 @@ class Retention(Actor[Never]):
             except StorageError as error:
                 self.context.log.warning("cleanup failed, retrying later: %s", error)
 
+    def _now(self) -> datetime:
+        return self._age_clock.now(self.context.clock)
+
     def _cutoff(self, days: int) -> datetime:
-        return self.context.clock.now() - timedelta(days=days)
+        return self._now() - timedelta(days=days)
 
     async def _positions(self) -> None:
         database, days = self._database, self._days.positions
@@ -90,7 +95,7 @@ class Retention(Actor[Never]):
         self._report(deleted, f"rows of {table}", days)
 
     async def _accounts(self) -> None:
-        database, now = self._database, self.context.clock.now()
+        database, now = self._database, self._now()
         await sessions.delete_expired(database, now)
         await tokens.delete_expired(database, now)
         await signing_keys.delete_expired(database, now)
@@ -100,10 +105,10 @@ class Retention(Actor[Never]):
             await publish_changes(self.context.system, *deleted)
 
     async def _captures(self) -> None:
-        await captures.delete_old(self._database, self.context.clock.now())
+        await captures.delete_old(self._database, self._now())
 
     async def _stored_answers(self) -> None:
-        while await idempotency.delete_expired(self._database, self.context.clock.now()):
+        while await idempotency.delete_expired(self._database, self._now()):
             pass
 
     def _report(self, deleted: int, what: str, days: int) -> None:

@@ -18,6 +18,7 @@ from motorpool.actors.video.capture_files import CAPTURE_NAMES, repair_all, repa
 from motorpool.actors.video.capture_records import SERVER_ENDED
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.actors.video.unrecorded_captures import record_captures
+from motorpool.actors.work.age_clock import AgeClock
 from motorpool.runtime import Actor, ActorError
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
@@ -43,6 +44,7 @@ class CaptureRetention(Actor[Never]):
         self._store = store
         self._quota_bytes = settings.quota_bytes or 0
         self._days = settings.retention_days or 0
+        self._age_clock = AgeClock()
         self._node = node
         # A server that is alone looks for captures that its own crashes have left.
         self._look_seconds = LOOK_SECONDS if clustered else CHECK_SECONDS
@@ -123,7 +125,8 @@ class CaptureRetention(Actor[Never]):
             self.context.log.warning("quota and age of captures not checked, retried later: %s", error)
 
     async def _sweep(self) -> SweepResult:
-        oldest = self.context.clock.now() - timedelta(days=self._days) if self._days else None
+        now = self._age_clock.now(self.context.clock)
+        oldest = now - timedelta(days=self._days) if self._days else None
         held = await ticket_files.held(self._database)
         FILE_BYTES.labels("tickets").set(sum(held.values()))
         call_sweep = partial(

@@ -68,6 +68,21 @@ async def test_old_positions_go_and_the_latest_of_a_device_stays(database, make_
     assert await ages(database) == [0, 29, 400]
 
 
+async def test_a_clock_that_is_set_forward_by_mistake_makes_nothing_old(
+    database, make_device, tree, time, clock
+):
+    device = await make_device()
+    await store(database, device.id, 0, 1, 29)
+    async with tree(retention_spec(database, RetentionDays(positions=30))):
+        await time.settle()
+        clock.move_wall(timedelta(days=1000).total_seconds())
+        await time.passes(20 * 3600, step=3600)
+        assert await ages(database) == [0, 1, 29]
+        clock.move_wall(-timedelta(days=1000).total_seconds())
+        await time.passes(2 * 86400, step=3600)
+    assert await ages(database) == [0, 1]
+
+
 async def test_without_a_limit_everything_stays(database, make_device, tree, time):
     device = await make_device()
     await store(database, device.id, 0, 100, 5000)
