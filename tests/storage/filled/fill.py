@@ -1,12 +1,15 @@
 """Fills the database of a release, and dumps it: what tests of migrations begin with.
 
-    .venv/bin/python tests/storage/filled/fill.py CHECKOUT FILE.sql.gz
+    .venv/bin/python -m tests.storage.filled.fill [CHECKOUT]
 
-CHECKOUT is the folder of a release with its own `.venv`, of which nothing is changed: its server runs in a
-temporary folder, and its simulated vehicles drive. People and programs use it over HTTP for two minutes; then
-the server is killed in the middle of its work, so that leases, claims and unfinished rows are in the dump.
+writes the dump of the release in the folder CHECKOUT, which is this one by default, to its VERSION.sql.gz
+here; the tests find it there. CHECKOUT has its own `.venv`, and nothing of it is changed: its server runs in
+a temporary folder, and its simulated vehicles drive. People and programs use it over HTTP for two minutes;
+then the server is killed in the middle of its work, so that leases, claims and unfinished rows are in the
+dump.
 
-Written by SQL are only rows that this cannot reach: those of `SQL`, each with its reason. `deleted_devices`,
+A table that stays empty is named at the end: a release with new tables needs more that is done here. Written
+by SQL are only rows that this cannot reach: those of `SQL`, each with its reason. `deleted_devices`,
 `unmatched_events`, `ticket_rule_events`, `report_mails` and `ticket_command_news` hold rows for milliseconds
 only; before the server is killed, a lock keeps those from being worked at.
 """
@@ -16,10 +19,10 @@ import base64
 import gzip
 import hmac
 import os
-import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -31,15 +34,21 @@ from threading import Event, Thread
 from typing import Any
 
 import httpx
+import trio
+from tests.storage.filled.releases import dump_of
 
 from motorpool.bench.free_ports import free_port
-from motorpool.bench.server import EMAIL, LOG_FILE, Server, run_server
+from motorpool.bench.server import EMAIL, LOG_FILE, Server, fetch_rows, run_server
 from motorpool.runtime.clock import SystemClock
+from motorpool.storage.postgres.embedded import EmbeddedServer, binaries
 
 Row = dict[str, Any]
 CLOCK = SystemClock()
 PASSWORD = "a-password-of-the-dump"
 TOTP_KEY = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+ENCRYPTION_KEY = base64.b64encode(b"the key of all databases of dumps"[:32]).decode()
+WEBHOOK_SECRET = "a-secret-of-the-webhook"
+COMPANY_SECRET = "a-secret-of-the-company"
 SECONDS = 300.0
 """That anything is waited for."""
 OFFICE_HOURS = """BEGIN:VCALENDAR
@@ -67,22 +76,25 @@ SQL = """
     insert into openid_identities (issuer, subject, user_id, linked)
         select 'https://login.example.org', 'subject-' || id, id, now() from users where login = 'mia';
     -- Tickets of a company whose webhook has failed for three days.
-    insert into ticket_message_attempts (company_id, message_id, attempt, at, status, error, milliseconds)
+    insert into delivery_attempts (company_id, delivery_id, attempt, at, status, error, milliseconds)
         select company_id, id, n, now() - n * interval '8 hours', 500, 'status', 12
-        from ticket_messages, generate_series(2, 10) n where id = (select min(id) from ticket_messages);
+        from deliveries, generate_series(2, 10) n
+        where id = (select min(id) from deliveries where company_id is not null);
     -- Messages whose last attempt was their tenth, and of a webhook that was disabled a week ago.
-    update ticket_messages set state = 'failed', attempts = 10, last_error = 'status 500'
-        where id = (select min(id) from ticket_messages);
-    insert into ticket_messages (company_id, ticket_id, sequence, type, body, created, state, next_attempt)
-        select company_id, ticket_id, sequence + 100, type, body, created, 'dropped', next_attempt
-        from ticket_messages where state = 'waiting' order by id limit 2;
+    update deliveries set state = 'failed', attempts = 10, last_error = 'status 500'
+        where id = (select min(id) from deliveries where company_id is not null);
+    insert into deliveries (lane, receiver, company_id, message_id, message, created, state, next_attempt,
+            order_key, holds_back, sequence, type)
+        select lane, receiver, company_id, message_id || '-dropped', message, created, 'dropped',
+            next_attempt, order_key, holds_back, sequence + 100, type
+        from deliveries where company_id is not null and state = 'waiting' order by id limit 2;
     -- A receiver that has refused for days.
-    insert into failing_receivers (user_id, lane, failures, since, last_failure, last_error, paused)
-        select id, 'webhook', 25, now() - interval '4 days', now(), 'answered 500', now()
-        from users where login = 'mia' on conflict (user_id, lane) do update set paused = now();
+    insert into receivers (lane, receiver, failures, since, last_failure, last_error, paused)
+        select 'webhook', id, 25, now() - interval '4 days', now(), 'answered 500', now()
+        from users where login = 'mia' on conflict (lane, receiver) do update set paused = now();
     -- A message that later ones have overtaken.
-    update outbox set is_overtaken = true, attempts = 7
-        where id = (select min(id) from outbox where attempts > 0);
+    update deliveries set holds_back = false, attempts = 7
+        where id = (select min(id) from deliveries where attempts > 0 and order_key is not null);
     -- Of a day before this one.
     insert into statistics (day, capture_time, active_users, requests, protocols)
         values (current_date - 1, now() - interval '1 day', 3, 4711, '{"osmand": 2}');
@@ -137,6 +149,10 @@ class Filled:
     def count(self, table: str, where: str = "true") -> int:
         """Return how many rows a table has."""
         return int(self.server.fetch_sql(f"select count(*) from {table} where {where}")[0][0])
+
+    def has(self, table: str) -> bool:
+        """Return whether the release has a table."""
+        return self.server.fetch_sql(f"select to_regclass('{table}') is not null") == [["t"]]
 
     def wait(self, table: str, where: str = "true", more: int = 1) -> None:
         """Wait until a table has rows."""
@@ -231,8 +247,9 @@ def make_people(f: Filled) -> None:
     own_mail = {"mail.smtp.host": "127.0.0.1", "mail.smtp.port": 9, "mail.smtp.from": "mia@example.org"}
     reached = {
         "webhook.url": f"{f.receiver}/fails",
-        "webhook.secret": "a-secret-of-the-webhook",
+        "webhook.secret": WEBHOOK_SECRET,
         "telegramChatId": "4711",
+        "ntfyTopic": "fleet",
         "pushoverUserKey": "u" * 30,
         "language": "de",
         "timezone": "Europe/Berlin",
@@ -310,7 +327,7 @@ def make_fleet(f: Filled) -> None:
     f.make("computed", "/attributes/computed", computed)
     f.make("lock", "/commands", {"description": "Lock", "type": "custom", "attributes": {"data": "8201"}})
     f.make("where", "/commands", {"description": "Where", "type": "positionSingle", "textChannel": False})
-    every = "web,mail,sms,telegram,pushover,webhook"
+    every = "web,mail,sms,telegram,pushover,ntfy,webhook"
     alarms = {"alarms": "sos,general,lowBattery,fatigueDriving", "priority": True}
     for name, body in {
         "alarm": {"type": "alarm", "always": True, "notificators": every, "attributes": alarms},
@@ -393,7 +410,7 @@ def make_helpdesk(f: Filled) -> None:
     """Create companies with webhooks that take, refuse, hang and are disabled, and tickets in every state."""
     webhooks = {"North": "takes", "South": "fails", "East": "hangs", "West": "gone"}
     for name, path in webhooks.items():
-        hook = {"url": f"{f.receiver}/{path}", "secret": "a-secret-of-the-company"}
+        hook = {"url": f"{f.receiver}/{path}", "secret": COMPANY_SECRET}
         body = {"name": name, "uniqueId": name, "attributes": {"ticketWebhook": hook, "timezone": "UTC"}}
         f.make(name, "/companies", body, by="mia")
     for name in webhooks:
@@ -541,7 +558,7 @@ def leave_in_the_middle(f: Filled, locked: Callable[[str], None]) -> None:
     f.put(f"/companies/{f.ids['North']}", body, by="mia")
     for kind in ("resolved", "open"):
         f.post(f"/tickets/{f.ids[f'North {kind}']}/comments", {"text": "For a receiver that hangs"}, by="mia")
-    f.wait("ticket_webhooks", "leased_until is not null")
+    f.wait("receivers", "lane = 'ticket webhook' and leased_until is not null")
     film = CLOCK.now() - timedelta(minutes=40)
     span = {"startTime": text(film), "endTime": text(film + timedelta(minutes=5))}
     f.post("/footagerequests", {"deviceId": f.ids["second"], "channel": 1, **span}, by="mia")
@@ -550,10 +567,16 @@ def leave_in_the_middle(f: Filled, locked: Callable[[str], None]) -> None:
     f.wait("captures", "status = 'RECORDING' and size > 0")
     f.post(f"/tickets/{f.ids['North open']}/comments", {"text": "More", "captureId": capture["id"]}, by="mia")
     f.wait("footage_requests", "status = 'FETCHING' and device_id = " + str(f.ids["second"]))
+    if f.has("differing_logins"):
+        # A telephone under the number of a terminal is refused.
+        ((number,),) = f.server.fetch_sql(f"select unique_id from devices where id = {f.ids['second']}")
+        httpx.get(f"http://127.0.0.1:{f.server.osmand_port}/", params={"id": number, "lat": 1, "lon": 2})
+        f.wait("differing_logins")
     f.api.delete(f"/devices/{f.ids['gone']}").raise_for_status()
     f.report("filled-3", lat=52.505, lon=13.405, alarm="fatigueDriving")
-    f.wait("outbox", "claimed_until > now() + interval '3 seconds'")
-    locked("outbox, ticket_events")
+    f.wait("ticket_captures", "status = 'waiting'")
+    f.wait("receivers", "receiver < 0 and leased_until > now()")
+    locked("deliveries, ticket_events")
     f.report("filled-3", lat=52.51, lon=13.41, alarm="sos")
     f.report("filled-3", lat=52.52, lon=13.42, alarm="lowBattery")
     f.wait("unmatched_events")
@@ -571,16 +594,22 @@ def leave_in_the_middle(f: Filled, locked: Callable[[str], None]) -> None:
 def main() -> None:
     """Fill the database of a release, and dump it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("checkout", type=Path)
-    parser.add_argument("file", type=Path)
+    parser.add_argument("checkout", type=Path, nargs="?", default=Path(__file__).parents[3])
     args = parser.parse_args()
     python = args.checkout / ".venv" / "bin" / "python"
-    binaries = next((args.checkout / ".venv").rglob("pginstall/bin"))
+    version = subprocess.run(
+        [str(python), "-m", "motorpool", "--version"], capture_output=True, check=True, text=True
+    ).stdout.split()[-1]
+    file = dump_of(version)
+    if file.exists():
+        parser.error(f"{file} is there already: what a release has left never changes")
     node = free_port()
     with ExitStack() as stack:
         url = stack.enter_context(receiver())
         settings = {
+            "MOTORPOOL_DATABASE": stack.enter_context(database()),
             "MOTORPOOL_ADMIN_PASSWORD": PASSWORD,
+            "MOTORPOOL_ENCRYPTION_KEYS": ENCRYPTION_KEY,
             "MOTORPOOL_CLUSTER_NAME": "filled",
             "MOTORPOOL_NODE_ADDRESS": f"http://127.0.0.1:{node}",
             "MOTORPOOL_WEBHOOK_ALLOW": "127.0.0.0/8",
@@ -591,8 +620,12 @@ def main() -> None:
             "MOTORPOOL_SMS_URL": f"{url}/fails",
             "MOTORPOOL_TELEGRAM_TOKEN": "1:a",
             "MOTORPOOL_TELEGRAM_URL": f"{url}/hangs",
+            "MOTORPOOL_NTFY_TOKEN": "a",
+            "MOTORPOOL_NTFY_URL": f"{url}/fails",
             "MOTORPOOL_PUSHOVER_TOKEN": "a",
             "MOTORPOOL_PUSHOVER_URL": f"{url}/fails",
+            # Many wait for the table that is locked at the end.
+            "MOTORPOOL_POSTGRES_POOL_SIZE": "40",
             "MOTORPOOL_EXPIRATIONS_USERS": "true",
             "MOTORPOOL_EXPIRATIONS_DEVICES": "true",
             "MOTORPOOL_EXPIRATIONS_REMINDER_DAYS": "1",
@@ -601,13 +634,28 @@ def main() -> None:
         server = stack.enter_context(run_server(settings, partial(start_release, python)))
         server.password = PASSWORD
         try:
-            fill(Filled(server, url), python, binaries, args.file)
+            fill(Filled(server, url), python, file)
         except BaseException:
             sys.stderr.write("\n".join(x for x in server.log.splitlines()[-60:] if " INFO " not in x) + "\n")
             raise
 
 
-def fill(f: Filled, python: Path, binaries: Path, file: Path) -> None:
+@contextmanager
+def database() -> Iterator[str]:
+    """Yield the URL of an empty database: servers of a cluster have none of their own."""
+    with tempfile.TemporaryDirectory(prefix="motorpool-filled-") as name:
+        # PostgreSQL may run as another user, who must be able to enter the folder.
+        Path(name).chmod(0o755)
+        postgres = EmbeddedServer(Path(name), max_connections=100)
+        trio.run(postgres.start)
+        try:
+            fetch_rows(postgres.url(), "create database motorpool")
+            yield postgres.url("motorpool")
+        finally:
+            trio.run(postgres.stop)
+
+
+def fill(f: Filled, python: Path, file: Path) -> None:
     """Use the server, kill it, and dump its database."""
     with ExitStack() as stack:
         for options in (
@@ -629,7 +677,7 @@ def fill(f: Filled, python: Path, binaries: Path, file: Path) -> None:
         f.server.restart()
         f.wait("mailed_expirations", more=2)
         time.sleep(10)
-        psql = [str(binaries / "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", f.server._conninfo()]
+        psql = [str(binaries() / "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", f.server._conninfo()]
         other = stack.enter_context(subprocess.Popen(psql, stdin=subprocess.PIPE, text=True))
 
         def locked(tables: str) -> None:
@@ -645,22 +693,23 @@ def fill(f: Filled, python: Path, binaries: Path, file: Path) -> None:
         other.stdin.close()
         other.wait()
     f.server.run_sql(SQL)
-    dump = [str(binaries / "pg_dump"), "--no-owner", "--no-privileges", "-d", f.server._conninfo()]
+    dump = [str(binaries() / "pg_dump"), "--no-owner", "--no-privileges", "-d", f.server._conninfo()]
     content = subprocess.run(dump, capture_output=True, check=True).stdout
     file.write_bytes(gzip.compress(content, 9, mtime=0))
     report(f)
-    os.kill(int(next(f.server.folder.rglob("postmaster.pid")).read_text().split("\n")[0]), signal.SIGINT)
-    wait_for("the end of PostgreSQL", lambda: not list(f.server.folder.rglob("postmaster.pid")))
 
 
 def report(f: Filled) -> None:
-    """Print how many rows each table has."""
+    """Print how many rows each table has. Ends the program by an error where one has none."""
     tables = f.server.fetch_sql(
         "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')"
         " and not relispartition order by 1"
     )
-    for (name,) in tables:
-        print(f"{f.count(name):6} {name}")
+    counts = {name: f.count(name) for (name,) in tables}
+    for name, count in counts.items():
+        print(f"{count:6} {name}")
+    if empty := [name for name, count in counts.items() if not count]:
+        raise SystemExit(f"tables without rows: {', '.join(empty)}")
 
 
 if __name__ == "__main__":

@@ -3,14 +3,13 @@
 import json
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
+
+from tests.storage.filled.releases import dump_of
 
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.postgres.embedded import binaries
 
-DUMPS = Path(__file__).parent
-RELEASE = "0a24c499"
 Row = dict[str, Any]
 Contents = dict[str, list[Row]]
 """The rows of each table by its name, with values as in JSON; in no order. "sequences" are among them."""
@@ -25,12 +24,10 @@ SERVERS_ENDED = "update nodes set seen_until = now() - interval '1 day'"
 """The server was killed: however wrong the clock of this machine is, that was a while ago."""
 
 
-def load_dump(url: str, release: str = RELEASE) -> None:
+def load_dump(url: str, release: str) -> None:
     """Fill an empty database with what a release has left in its own."""
     psql = [str(binaries() / "psql"), "-Xqo", "/dev/null", "-1", "-v", "ON_ERROR_STOP=1", "-d", url]
-    with subprocess.Popen(
-        ["gzip", "-dc", str(DUMPS / f"{release}.sql.gz")], stdout=subprocess.PIPE
-    ) as unpacked:
+    with subprocess.Popen(["gzip", "-dc", str(dump_of(release))], stdout=subprocess.PIPE) as unpacked:
         subprocess.run(psql, stdin=unpacked.stdout, check=True)
     subprocess.run([*psql, "-c", SERVERS_ENDED], check=True)
 
@@ -47,6 +44,12 @@ async def contents(q: Queries) -> Contents:
         found[row["name"]].append(json.loads(row["row"]))
     found["sequences"] = [dict(row.items()) for row in await q.fetch(SEQUENCES)]
     return found
+
+
+def last_value(found: Contents, table: str) -> int:
+    """Return the last id that a table has given."""
+    (value,) = [row["last_value"] for row in found["sequences"] if row["sequencename"] == f"{table}_id_seq"]
+    return int(value)
 
 
 def differences(expected: Contents, found: Contents) -> Iterator[str]:
@@ -84,6 +87,7 @@ class PendingMessage(NamedTuple):
     body: str
     """The text of the message, as it is sent."""
     user_id: int | None
+    company_id: int | None
     created: str
     next_attempt: str
     attempts: int
@@ -92,8 +96,48 @@ class PendingMessage(NamedTuple):
     """Whether later ones in its order go first; False without an order."""
 
 
-def pending_messages_of_0a24c499(found: Contents) -> list[PendingMessage]:
-    """Return what that release has yet to send, ordered."""
+def pending_messages(found: Contents) -> list[PendingMessage]:
+    """Return what a release has yet to send, ordered: what a migration must not change."""
+    if "outbox" in found:
+        return _pending_in_two_tables(found)
+    messages = [
+        PendingMessage(
+            lane=row["lane"] if row["company_id"] is None else "company",
+            order=_order(row),
+            number=row["id"],
+            identity=row["message_id"],
+            body=row["message"]["text"],
+            user_id=row["user_id"],
+            company_id=row["company_id"],
+            created=row["created"],
+            next_attempt=row["next_attempt"],
+            attempts=row["attempts"],
+            last_error=row["last_error"],
+            is_overtaken=row["order_key"] is not None and not row["holds_back"],
+        )
+        for row in found["deliveries"]
+        if row["state"] == "waiting"
+    ]
+    return _counted(messages)
+
+
+def attached_to(found: Contents, message: PendingMessage) -> int:
+    """Return how many files a message that is to be mailed has."""
+    for row in found.get("outbox", found.get("deliveries", [])):
+        if row["message_id"] == message.identity:
+            return int(row["message"]["attached"])
+    raise LookupError(message.identity)
+
+
+def disabled_webhooks(found: Contents) -> set[int]:
+    """Return the ids of the companies whose webhooks are disabled, since they have failed."""
+    if "ticket_webhooks" in found:
+        return {row["company_id"] for row in found["ticket_webhooks"] if row["stopped_at"]}
+    return {row["company_id"] for row in found["receivers"] if row["company_id"] and row["paused"]}
+
+
+def _pending_in_two_tables(found: Contents) -> list[PendingMessage]:
+    """Return the same of releases before 0.3.0."""
     messages = [
         PendingMessage(
             lane=row["lane"],
@@ -102,6 +146,7 @@ def pending_messages_of_0a24c499(found: Contents) -> list[PendingMessage]:
             identity=row["message_id"],
             body=row["message"]["text"],
             user_id=row["user_id"],
+            company_id=None,
             created=row["created"],
             next_attempt=row["next_attempt"],
             attempts=row["attempts"],
@@ -118,6 +163,7 @@ def pending_messages_of_0a24c499(found: Contents) -> list[PendingMessage]:
             identity=f"msg_{row['company_id']}_{row['id']}",
             body=row["body"],
             user_id=None,
+            company_id=row["company_id"],
             created=row["created"],
             next_attempt=row["next_attempt"],
             attempts=row["attempts"],
@@ -125,28 +171,6 @@ def pending_messages_of_0a24c499(found: Contents) -> list[PendingMessage]:
             is_overtaken=row["is_overtaken"],
         )
         for row in found["ticket_messages"]
-        if row["state"] == "waiting"
-    ]
-    return _counted(messages)
-
-
-def pending_messages(found: Contents) -> list[PendingMessage]:
-    """Return the same of the present schema: what a migration must not change."""
-    messages = [
-        PendingMessage(
-            lane=row["lane"] if row["company_id"] is None else "company",
-            order=_order(row),
-            number=row["id"],
-            identity=row["message_id"],
-            body=row["message"]["text"],
-            user_id=row["user_id"],
-            created=row["created"],
-            next_attempt=row["next_attempt"],
-            attempts=row["attempts"],
-            last_error=row["last_error"],
-            is_overtaken=row["order_key"] is not None and not row["holds_back"],
-        )
-        for row in found["deliveries"]
         if row["state"] == "waiting"
     ]
     return _counted(messages)

@@ -1,12 +1,15 @@
 """What an earlier release has filled, migrated and moved to an older PostgreSQL, is there as a whole."""
 
+import pytest
 from tests.storage.filled.loading import contents, differences
 from tests.storage.filled.migrating import bring_up_to_date, open_session
+from tests.storage.filled.releases import releases
 
 from motorpool.storage.database import migrations
 from motorpool.storage.postgres import dumps
 
 
+@pytest.mark.parametrize("release", releases(recent=1))
 async def test_a_database_is_moved_with_all_that_is_in_it(filled_url, make_older):
     await bring_up_to_date(filled_url, migrations.load())
     target = make_older()

@@ -2,18 +2,21 @@
 
 import json
 from collections import defaultdict
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from urllib.parse import parse_qs
 
 import pytest
 import trio
 import trio.testing
 from tests.runtime.actor_testing import TestClock, open_tree
-from tests.storage.filled.loading import contents, pending_messages_of_0a24c499
+from tests.storage.filled.fill import COMPANY_SECRET, ENCRYPTION_KEY, WEBHOOK_SECRET
+from tests.storage.filled.loading import attached_to, contents, disabled_webhooks, pending_messages
 from tests.storage.filled.migrating import bring_up_to_date, open_session
+from tests.storage.filled.releases import releases
 
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.notificators.mail import MailSettings
+from motorpool.actors.deliveries.notificators.ntfy import NtfySettings
 from motorpool.actors.deliveries.notificators.pushover import PushoverSettings
 from motorpool.actors.deliveries.notificators.sms import SmsSettings
 from motorpool.actors.deliveries.notificators.telegram import TelegramSettings
@@ -26,8 +29,6 @@ from motorpool.storage.database.database import open_database
 from motorpool.storage.database.migrations import load
 from motorpool.storage.settings import DatabaseSettings
 
-THEN = datetime(2026, 11, 23, 20, 32, tzinfo=UTC)
-"""A minute after the server was killed."""
 RECEIVERS_MOVED = (
     "update users set attributes = attributes || jsonb_build_object('webhook.url', $1::text || '/' || id)"
     " where attributes ? 'webhook.url'",
@@ -47,9 +48,13 @@ async def left(filled_url, mail_server, web_server):
     async with open_session(filled_url) as session:
         before = await contents(session)
     await bring_up_to_date(filled_url, load())
+    waiting = {each.identity: each for each in pending_messages(before)}
+    # The leases of the server that was killed have ended.
+    last = max(datetime.fromisoformat(each.created) for each in waiting.values())
+    then = last.replace(microsecond=0) + timedelta(minutes=10)
     mails, web = await mail_server(), web_server()
-    settings = DatabaseSettings(url=filled_url, pool_size=4)
-    async with open_database(settings, clock_now=lambda: THEN) as database:
+    settings = DatabaseSettings(url=filled_url, pool_size=4, keys=(ENCRYPTION_KEY,))
+    async with open_database(settings, clock_now=lambda: then) as database:
         for statement in RECEIVERS_MOVED:
             await database.execute(statement, web.url)
         await database.execute(
@@ -59,12 +64,12 @@ async def left(filled_url, mail_server, web_server):
         )
         for statement in ALL_DUE:
             await database.execute(statement)
-        yield before, database, mails, web
+        yield before, waiting, then, database, mails, web
 
 
+@pytest.mark.parametrize("release", releases(recent=1))
 async def test_each_message_is_sent_once_in_its_order_with_its_body_id_and_signature(left):
-    before, database, mails, web = left
-    waiting = {each.identity: each for each in pending_messages_of_0a24c499(before)}
+    before, waiting, then, database, mails, web = left
     outgoing = OutgoingServices(
         allow=("127.0.0.0/8",),
         version="8",
@@ -72,8 +77,9 @@ async def test_each_message_is_sent_once_in_its_order_with_its_body_id_and_signa
         sms=SmsSettings(url=f"{web.url}/sms", template='["{phone}", "{message}", "{id}"]'),
         telegram=TelegramSettings(token="1:x", url=f"{web.url}/telegram"),
         pushover=PushoverSettings(token="app", url=f"{web.url}/pushover"),
+        ntfy=NtfySettings(token="tk", url=f"{web.url}/ntfy"),
     )
-    clock = TestClock(THEN)
+    clock = TestClock(then)
     specs = (
         ChildSpec(kind=OUTBOX, factory=lambda: Outbox(database, outgoing, 30, "this server")),
         ChildSpec(kind=WEBHOOK_SENDER, factory=lambda: WebhookSender(database, outgoing, "this server", 30)),
@@ -83,7 +89,6 @@ async def test_each_message_is_sent_once_in_its_order_with_its_body_id_and_signa
             while await database.fetch_value("select count(*) from deliveries where state = 'waiting'"):
                 await trio.testing.wait_all_tasks_blocked(0.05)
     users = {row["id"]: row for row in before["users"]}
-    companies = {row["id"]: row for row in before["companies"]}
     received, orders = [], defaultdict(list)
     for asked in web.asked:
         if "webhook-id" not in asked.headers:
@@ -93,14 +98,13 @@ async def test_each_message_is_sent_once_in_its_order_with_its_body_id_and_signa
         orders[message.lane, message.order].append(message)
         assert asked.body == message.body.encode()
         if message.lane == "company":
-            company = int(asked.path.rpartition("/")[2])
-            assert message.identity.startswith(f"msg_{company}_")
-            secret = companies[company]["attributes"]["ticketWebhook"]["secret"]
+            assert asked.path == f"/company/{message.company_id}"
+            secret = COMPANY_SECRET
         else:
             assert asked.path == f"/{message.user_id}"
-            secret = users[message.user_id]["attributes"].get("webhook.secret")
+            secret = WEBHOOK_SECRET if "webhook.secret" in users[message.user_id]["attributes"] else None
         timestamp = int(asked.headers["webhook-timestamp"])
-        assert 0 <= timestamp - THEN.timestamp() <= 120
+        assert 0 <= timestamp - then.timestamp() <= 120
         signature = sign((secret,), message.identity, timestamp, asked.body) if secret else None
         assert asked.headers["webhook-signature"] == signature
         assert asked.headers["Content-Type"] == "application/json"
@@ -124,10 +128,7 @@ async def test_each_message_is_sent_once_in_its_order_with_its_body_id_and_signa
         sender = users[message.user_id]["attributes"]["mail.smtp.from"] if own else "fleet@example.net"
         assert letter["From"] == sender or sender in letter["From"]
         names = [part.get_filename() for part in letter.iter_attachments()]
-        attached = next(
-            row["message"]["attached"] for row in before["outbox"] if row["message_id"] == identity
-        )
-        assert names == ["report.xlsx"] * attached
+        assert names == ["report.xlsx"] * attached_to(before, message)
     # Services take no id: of these the texts are compared.
     chats = [json.loads(each.body)["text"] for each in web.asked if each.path.startswith("/telegram")]
     phones = [parse_qs(each.body.decode())["message"][0] for each in web.asked if "pushover" in each.path]
@@ -136,17 +137,18 @@ async def test_each_message_is_sent_once_in_its_order_with_its_body_id_and_signa
         by_lane[message.lane].append(message)
     assert sorted(chats) == sorted(each.body for each in by_lane["telegram"])
     assert sorted(phones) == sorted(each.body for each in by_lane["pushover"])
-    others = [each.identity for each in waiting.values() if each.lane not in ("telegram", "pushover")]
+    topics = [json.loads(each.body)["message"] for each in web.asked if each.path.startswith("/ntfy")]
+    assert sorted(topics) == sorted(each.body for each in by_lane["ntfy"])
+    others = [each.identity for each in waiting.values() if each.lane not in ("telegram", "pushover", "ntfy")]
     assert sorted(received) == sorted(others)
     # The log goes on where it was.
-    logged = await database.fetch("select id, attempts from deliveries where state = 'delivered'")
-    stopped = {row["company_id"] for row in before["ticket_webhooks"] if row["stopped_at"]}
+    logged = await database.fetch("select message_id, attempts from deliveries where state = 'delivered'")
+    stopped = disabled_webhooks(before)
     tried = {
         # A webhook that was disabled and is enabled again begins anew.
-        row["id"]: 0 if row["company_id"] in stopped else row["attempts"]
-        for row in before["ticket_messages"]
-        if row["state"] == "waiting"
+        each.identity: 0 if each.company_id in stopped else each.attempts
+        for each in by_lane["company"]
     }
     assert {row[0]: row[1] for row in logged if row[0] in tried} == {
-        row_id: attempts + 1 for row_id, attempts in tried.items()
+        identity: attempts + 1 for identity, attempts in tried.items()
     }
