@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 import pytest
 import trio
 
+from motorpool.actors import tree
+from motorpool.actors.forwarding.settings import ForwardSettings
 from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
 from motorpool.actors.messages.directory import DIRECTORY
 from motorpool.actors.settings import FleetSettings
@@ -61,6 +63,20 @@ def test_what_leans_on_others_stands_below_them(settings, tmp_path):
     with_all = fleet_tree(None, settings(), services=(http,), record=tmp_path / "traffic")
     assert names(with_all)[-1] == "services"
     assert names(with_all.children[0])[0] == "recorder"
+
+
+@pytest.mark.parametrize(("clustered", "client_id"), [(False, "fleet"), (True, "fleet-7")])
+def test_each_server_of_a_cluster_forwards_as_a_client_of_its_own(
+    settings, monkeypatch, clustered, client_id
+):
+    made = []
+    monkeypatch.setattr(tree, "Forwarder", lambda *arguments: made.append(arguments))
+    forward = ForwardSettings(url="mqtt://broker.example", client_id="fleet")
+    root = fleet_tree(None, settings(forward=forward), node=7, clustered=clustered)
+    upkeep = root.children[0]
+    upkeep.children[names(upkeep).index("forwarder")].factory()
+    ((_, _, used),) = made
+    assert used.client_id == client_id
 
 
 def test_scheduled_commands_start_after_who_sends_for_them_and_read_again_where_he_crashed():

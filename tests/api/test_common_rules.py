@@ -289,6 +289,26 @@ async def test_coordinates_have_ranges_wherever_they_are_sent(world):
             assert answer.text.startswith(f"{name}: ")
 
 
+# Identifiers
+
+
+async def test_no_two_records_have_one_unique_id_but_orders(world):
+    owned = []
+    for path in sorted(RESOURCES):
+        (create,) = [each for each in ALL if (each.method, each.path) == ("POST", f"/{path}")]
+        if "uniqueId" not in create.body[1]["properties"]:
+            continue
+        owned.append(path)
+        body = {**world.body(create), "name": "First", "uniqueId": "reference"}
+        answers = [
+            await world.served.admin.post(f"/{path}", json={**body, "name": name})
+            for name in ("First", "Second")
+        ]
+        second = 200 if path == "orders" else 400
+        assert [each.status for each in answers] == [200, second], (path, answers[1].text)
+    assert {"devices", "drivers", "orders", "companies"} <= set(owned)
+
+
 # Unknown and foreign ids
 
 
@@ -536,6 +556,24 @@ async def test_no_value_gets_a_text_of_the_database(part, world, seed, at_length
                 if answer.status >= 400:
                     assert not DATABASE_WORDS.search(answer.text), shown
                 assert not caplog.records, (shown, caplog.text)
+
+
+@pytest.mark.parametrize("path", ["/devices", "/orders", "/tickets"])
+async def test_a_keyword_that_no_text_can_contain_is_refused_by_its_name(path, world):
+    answer = await world.owner.get(path, query_string={"keyword": "a\0b"})
+    assert (answer.status, answer.text.partition(":")[0]) == (400, "keyword")
+    assert not DATABASE_WORDS.search(answer.text)
+
+
+@pytest.mark.parametrize("number", [2**31, 2**63, -(2**31) - 1])
+async def test_a_number_that_no_column_takes_is_refused_by_the_name_of_its_field(number, world):
+    for path, body in (
+        (f"/users/{world.stranger.id}", {"email": "a@example.org", "zoom": number}),
+        ("/server", {"zoom": number}),
+    ):
+        answer = await world.served.admin.put(path, json=body)
+        assert (answer.status, answer.text.partition(":")[0]) == (400, "zoom")
+        assert not DATABASE_WORDS.search(answer.text)
 
 
 async def test_a_credential_that_cannot_be_stored_is_a_wrong_one(served):

@@ -3,9 +3,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import users
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.tables import ListQuery, Table
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import Conflict, StatementRejected, StorageError
+from motorpool.storage.helpdesk import company_tables
 from motorpool.storage.records import Group
 
 
@@ -192,3 +196,36 @@ async def test_a_row_fetched_with_a_lock_cannot_be_updated_by_others_until_the_t
         with pytest.raises(StorageError):
             await database.fetch(sql, group.id)
     assert await database.fetch(sql, group.id)
+
+
+class Explained:
+    """Queries that PostgreSQL explains; it is to avoid a sort wherever it can."""
+
+    def __init__(self, transaction):
+        self._transaction = transaction
+        self.plan = ""
+
+    async def fetch(self, sql, *args):
+        rows = await self._transaction.fetch(f"explain {sql}", *args)
+        self.plan = "\n".join(row[0] for row in rows)
+        return []
+
+
+@pytest.mark.parametrize(
+    ("table", "condition"),
+    [
+        (devices.TABLE, None),
+        (users.TABLE, None),
+        (plain_tables.GEOFENCES, None),
+        (plain_tables.DRIVERS, None),
+        (plain_tables.ORDERS, None),
+        (company_tables.CONTACTS, Condition("company_id = {0}", (1,))),
+    ],
+)
+async def test_lists_that_may_be_long_are_read_in_the_order_of_an_index(database, table, condition):
+    async with database.transaction() as transaction:
+        await transaction.execute("set local enable_sort = off")
+        explained = Explained(transaction)
+        await table.list(explained, ListQuery(conditions=(condition,) if condition else (), limit=50))
+    assert f"{table.name}_sorted" in explained.plan
+    assert "Sort" not in explained.plan
