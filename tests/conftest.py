@@ -1003,6 +1003,13 @@ class Asked(NamedTuple):
     body: bytes
 
 
+class WebServer(ThreadingHTTPServer):
+    """A server to which many may connect at once."""
+
+    request_queue_size = 128
+    """Five by default: Linux breaks connections off that find no place here."""
+
+
 class Web:
     """A real HTTP server on the loopback, which answers what the test says."""
 
@@ -1030,7 +1037,7 @@ class Web:
                 """Not into the test's output."""
 
         self.headers: dict[str, str] = {}
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Serve)
+        self.server = WebServer(("127.0.0.1", 0), Serve)
         self.server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client may well leave
         if tls is not None:
             self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
