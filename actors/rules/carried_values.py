@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any, Final
 
+from motorpool.actors.rules.engine import is_engine_on
 from motorpool.storage.records import Position
 
 NUMBER: Final = (int, float)
@@ -18,14 +19,14 @@ def copy_attributes(names: tuple[str, ...], latest: Position, attributes: dict[s
             attributes[name] = latest.attributes[name]
 
 
-def add_hours(position: Position, latest: Position) -> None:
+def add_hours(position: Position, latest: Position, charging_voltage: float = 0.0) -> None:
     """Add `hours`, the milliseconds of the engine, unless there are none.
 
-    The time between two positions with the ignition on counts.
+    The time between two positions counts at which the engine runs (`is_engine_on`).
     """
     attributes, before = position.attributes, latest.attributes
     hours = before.get("hours", 0)
-    is_running = attributes.get("ignition") is True and before.get("ignition") is True
+    is_running = is_engine_on(attributes, charging_voltage) and is_engine_on(before, charging_voltage)
     if not (hours or is_running):
         return
     if not isinstance(hours, NUMBER) or hours is True or not 0 <= hours < MAX_HOURS:

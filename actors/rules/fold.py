@@ -167,7 +167,7 @@ def _add_known(position: Position, latest: Position | None, rules: DeviceRules) 
         if rules.settings.processing_copy_attributes:
             copy_attributes(rules.settings.processing_copy_attributes, latest, attributes)
         if "hours" not in attributes:
-            add_hours(position, latest)
+            add_hours(position, latest, rules.settings.engine_charging_voltage)
 
 
 def _variables(

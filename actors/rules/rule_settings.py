@@ -43,6 +43,8 @@ class RuleSettings:
     """Increase of `fuel` between two positions that is an event; 0: none is."""
     fuel_capacity: Annotated[float, _key("fuelCapacity", "l", least=0)] = 0.0
     """Volume of the tank, by which reports turn `fuelLevel` into litres; 0: unknown."""
+    engine_charging_voltage: Annotated[float, _key("engineChargingVoltage", "V", least=0)] = 0.0
+    """`power` from which the engine of a device runs that sends neither `rpm` nor `ignition`; 0: unknown."""
     proximity_enter_distance: Annotated[float, _key("proximityEnterDistance", "m", least=0)] = 0.0
     """Distance to a linked device below which it is close; 0: no event."""
     proximity_exit_distance: Annotated[float, _key("proximityExitDistance", "m", least=0)] = 0.0

@@ -31,12 +31,27 @@ def at(seconds, **attributes):
         ({"ignition": True, "hours": True}, {"ignition": True}, 60_000),
         ({"ignition": True, "hours": float("nan")}, {"ignition": True}, 60_000),
         ({"ignition": 1}, {"ignition": 1}, None),
+        ({"rpm": 700}, {"rpm": 1500.5}, 60_000),
+        ({"rpm": 700}, {"rpm": 0, "hours": 70_000}, 70_000),
+        ({"rpm": 700, "hours": 500}, {"rpm": 0}, 500),
+        ({"ignition": True, "rpm": 0}, {"ignition": True, "rpm": 0}, None),
+        ({"ignition": True}, {"rpm": 900}, 60_000),
+        ({"power": 14.0}, {"power": 14.0}, None),
     ],
 )
 def test_the_time_between_two_positions_with_the_ignition_on_counts(before, after, hours):
     position = at(60, **after)
     add_hours(position, at(0, **before))
     assert position.attributes.get("hours") == hours
+
+
+def test_a_charging_alternator_counts_where_its_voltage_is_set():
+    position = at(60, power=13.9)
+    add_hours(position, at(0, power=13.4), 13.2)
+    assert position.attributes["hours"] == 60_000
+    resting = at(120, power=12.6)
+    add_hours(resting, position, 13.2)
+    assert resting.attributes["hours"] == 60_000
 
 
 def test_a_clock_that_is_put_back_takes_no_hours_away():
