@@ -184,6 +184,9 @@ class QuotaSettings:
     """Steps of the scheduled commands linked to one device, directly or by its groups."""
     device_linked_devices: Annotated[int, Meta(ge=1)] = 100
     """Devices that travel with one device."""
+    sensor_limits: Annotated[int, Meta(ge=1, extra={"unit": "sensors"})] = 20
+    """Sensors with limits in the attributes of one device, group or server: a position is compared with those
+    of its device, its groups and the server."""
 
     def limit(self, scope: str, name: str) -> int:
         """Return a quota by its scope, which is "user", "server" or "device", and what it counts."""

@@ -13,6 +13,7 @@ from motorpool.actors.rules.device_rules import DeviceRules, LocalCalendar
 from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex, IndexedGeofence
 from motorpool.actors.rules.identity_rules import IDENTITY_KEYS, PROTOCOL, read_identity_rules
 from motorpool.actors.rules.rule_settings import RULE_KEYS, RuleSettings, read_rule_settings
+from motorpool.actors.rules.sensor_limits import PREFIX, read_sensor_limits
 from motorpool.storage.accounts.links import LinkType
 from motorpool.storage.records import Device
 from motorpool.storage.rules.rule_rows import RULE_LINKS, GroupRow
@@ -88,7 +89,7 @@ class RuleTables:
         own = tuple(
             (key, value.__class__, value)
             for key, value in device.attributes.items()
-            if key in _KEYS and value.__class__ in _SCALARS
+            if (key in _KEYS or key.startswith(PREFIX)) and value.__class__ in _SCALARS
         )
         links = self.links
         direct = tuple(links["device", name].get(device.id, ()) for name in _DEVICE_LINKS)
@@ -122,6 +123,7 @@ class RuleTables:
             maintenances=tuple(self._linked_to("maintenance", device.id, chain)),
             linked_devices=self.links["device", "linkedDevice"].get(device.id, ()),
             identity=read_identity_rules(layers, self._binding),
+            sensor_limits=read_sensor_limits(layers),
             driver_unique_id=drivers[0].unique_id if drivers else None,
         )
 

@@ -107,11 +107,25 @@ def _variables(facts: EventFacts, writer: _Writer) -> dict[str, str]:
         "limit": writer.speed(attributes.get("speedLimit")),
         "before": writer.volume(attributes.get("before")),
         "after": writer.volume(attributes.get("after")),
+        **_sensor(attributes, writer),
         "geofence": "" if facts.geofence is None else _line(facts.geofence.name),
         "maintenance": "" if maintenance is None else _line(maintenance.name),
         "value": writer.maintained(kind, attributes.get(kind)),
         "driver": _line(facts.driver or attributes.get("driverUniqueId")),
     }
+
+
+def _sensor(attributes: Mapping[str, Any], writer: _Writer) -> dict[str, str]:
+    """Return the name of a sensor, its value, and the bound beyond which it is."""
+    sensor = attributes.get("sensor")
+    if not isinstance(sensor, str):
+        return {}
+    texts = {
+        variable: _line(writer.attribute_text(sensor, value))
+        for variable, key in (("reading", "value"), ("bound", "limit"))
+        if (value := attributes.get(key)) is not None
+    }
+    return {"sensor": _line(writer.attribute_name(sensor)), **texts}
 
 
 def _rows(

@@ -14,6 +14,7 @@ from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex
 from motorpool.actors.rules.identity_rules import DEFAULTS as BOUND_BY_PROTOCOL
 from motorpool.actors.rules.identity_rules import IdentityRules
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
+from motorpool.actors.rules.sensor_limits import NO_LIMITS, SensorLimits
 from motorpool.codecs.calendars.calendar import block_of, is_open
 from motorpool.storage.records import Calendar, Maintenance
 
@@ -80,6 +81,8 @@ class DeviceRules(msgspec.Struct, frozen=True, gc=False):
     Those of the device precede them."""
     identity: IdentityRules = BOUND_BY_PROTOCOL
     """Who may report as the device."""
+    sensor_limits: SensorLimits = NO_LIMITS
+    """What makes events of numeric attributes."""
     driver_unique_id: str | None = None
     """Unique id of the linked driver with the lowest id; only with `processing.useLinkedDriver`."""
 

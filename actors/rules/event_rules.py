@@ -26,6 +26,12 @@ from motorpool.actors.rules.motion import motion_events, rebuild_trip
 from motorpool.actors.rules.overspeed import OverspeedState, check_speed, rebuild_overspeed
 from motorpool.actors.rules.proximity import proximity_events, rebuild_near, unaccompanied_events
 from motorpool.actors.rules.rule_settings import RuleSettings
+from motorpool.actors.rules.sensor_events import (
+    NOTHING_EVALUATED,
+    SensorState,
+    rebuild_sensors,
+    sensor_events,
+)
 from motorpool.actors.rules.times import UNKNOWN_FIX_TIME
 from motorpool.actors.rules.trip_detection import TrackPoint, TripState, track_point
 from motorpool.storage.records import Event, Position
@@ -51,6 +57,7 @@ class FoldState(msgspec.Struct, frozen=True, gc=False):
     overspeed: OverspeedState = OverspeedState()
     near: Mapping[int, bool] = {}
     """By linked device: whether it was close; one of which that is not known is missing."""
+    sensors: SensorState = NOTHING_EVALUATED
 
     def stored_on(self, instant: datetime) -> int:
         """Return how many positions have the day of `instant`, if it is that of the latest; else 0."""
@@ -124,6 +131,11 @@ def events_of(
         if drop or increase:
             found += fuel_events(position, last, drop=drop, increase=increase)
 
+    sensors = NOTHING_EVALUATED
+    if rules.sensor_limits:
+        events, sensors = sensor_events(position, rules.sensor_limits, state.sensors)
+        found += events
+
     trip, point = state.trip, None
     dated_back: tuple[tuple[Event, TrackPoint], ...] = ()
     if not position.outdated or trip.anchor is not None:
@@ -163,7 +175,7 @@ def events_of(
         found += driver_events(position, last)
     day = position.fix_time.toordinal()
     stored_that_day = state.stored_that_day + 1 if day == state.day else 1
-    state = FoldState(position, trip, day, stored_that_day, overspeed, near)
+    state = FoldState(position, trip, day, stored_that_day, overspeed, near, sensors)
     return PositionEvents(tuple(found), state, point, dated_back)
 
 
@@ -201,6 +213,7 @@ def rebuild_state(
         stored_that_day=stored_that_day,
         overspeed=rebuild_overspeed(inputs, rules),
         near=rebuild_near(latest, near or {}, linked, rules.settings),
+        sensors=rebuild_sensors(latest, rules.sensor_limits),
     )
 
 

@@ -14,6 +14,8 @@ EVENT_TYPES = (
     "deviceOverspeed",
     "deviceFuelDrop",
     "deviceFuelIncrease",
+    "sensorOutOfRange",
+    "sensorInRange",
     "geofenceEnter",
     "geofenceExit",
     "geofenceCrossed",

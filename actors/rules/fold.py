@@ -20,6 +20,7 @@ from motorpool.actors.rules.event_rules import FoldState, events_of, late_events
 from motorpool.actors.rules.filters import is_dropped
 from motorpool.actors.rules.geofence_index import EMPTY
 from motorpool.actors.rules.rule_settings import DEFAULTS
+from motorpool.actors.rules.sensor_events import put_state
 from motorpool.actors.rules.times import (
     ROLLOVER_AGE,
     UNKNOWN_FIX_TIME,
@@ -150,6 +151,8 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
     known = context.events
     if replaces:
         found = events_of(position, state, rules, known=known, linked=context.linked)
+        if rules.sensor_limits:
+            put_state(position.attributes, found.state.sensors, position)
         return FoldResult(
             position, known + found.events, found.state, failures, found.point, found.dated_back
         )

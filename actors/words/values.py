@@ -151,6 +151,8 @@ class ValueWriter:
         if isinstance(value, str):
             if found.attribute.unit == "time":
                 return self._iso_time(value)
+            if key == "sensorsOutOfRange":
+                return ", ".join(map(self.attribute_name, _split(value)))
             return self.alarm(value) if key == "alarm" else self._word(found.name, value) or value
         number = as_number(value)
         if number is None:

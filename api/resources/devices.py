@@ -18,6 +18,7 @@ from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParamete
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.engine.sensor_limit_attributes import require_sensor_limits
 from motorpool.api.engine.text_rules import MAX_NAME_LENGTH, TextRules
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
@@ -71,6 +72,7 @@ class DevicePolicy(LinkedPolicy[Device]):
         known = old.attributes if old is not None else {}
         require_time_zone(DECODER_ZONE, new.attributes, known)
         require_identity_attributes(new.attributes, known)
+        require_sensor_limits(call, new.attributes, known)
         new = await super().prepare(call, transaction, new, old)
         if old is not None and new.unique_id != old.unique_id:
             call.after_commit.append(partial(_move_files, call, old, new.unique_id))

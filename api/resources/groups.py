@@ -6,6 +6,7 @@ from motorpool.api.engine.identity_attributes import SHOWN_KEYS, require_identit
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.engine.sensor_limit_attributes import require_sensor_limits
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources import quotas
@@ -32,6 +33,7 @@ class GroupPolicy(LinkedPolicy[Group]):
         known = old.attributes if old is not None else {}
         require_time_zone(DECODER_ZONE, new.attributes, known)
         require_identity_attributes(new.attributes, known)
+        require_sensor_limits(call, new.attributes, known)
         moved = old is not None and new.group_id and new.group_id != old.group_id
         if moved and await groups.would_lie_below_itself(transaction, new.id, new.group_id):
             raise BadRequest("groupId: the group would lie below itself")

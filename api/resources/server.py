@@ -20,6 +20,7 @@ from motorpool.api.engine.audit import changed_attributes, privileged_values, re
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.identity_attributes import SHOWN_KEYS, require_identity_attributes
 from motorpool.api.engine.operations import BodyRules, Content, Operations
+from motorpool.api.engine.sensor_limit_attributes import require_sensor_limits
 from motorpool.api.engine.text_rules import TextRules, require_plain_texts
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version, with_version
@@ -114,6 +115,7 @@ async def update_server(call: Call) -> Response:
         wanted = restore_secrets(sent, known)
         require_plain_texts(wanted, known)
         require_identity_attributes(wanted.attributes, known.attributes)
+        require_sensor_limits(call, wanted.attributes, known.attributes)
         stored = await server.save(transaction, wanted)
         fields = changed_fields(known, stored)
         if not ZONE_FIELDS.isdisjoint(fields):

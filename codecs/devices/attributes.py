@@ -36,7 +36,7 @@ lockPassword timezone cvn calid gSensor tilt cardCode cardAgency cardValidity
 accessoryMac accessoryName bms connection data dataDetails deviceType driverLicence dtcsCodes
 error eventFiles mac manufacturer networkTechnology poi pressureHigh pressureLow registration regions
 sensorId tagId tagMac tagName taximeterEnd taximeterStart tempData terminalId tid trigger
-server backupServer
+server backupServer sensorsOutOfRange sensorsPending
 """
 _VARYING = "alertData drivingQuality event eventData runtime type versionFw versionHw"
 """Numbers in some protocols, texts in others."""
@@ -56,7 +56,7 @@ _NUMBERS: Final[Mapping[tuple[str, int | None], str]] = {
         taximeterDistance taximeterFare taximeterTrip taximeterWait totalTrailer totalTruck turnovers
         uptime validity vehicleOverspeed videoAlarm videoCovered videoLost videoCoding abnormalDriving
         warningType audioChannels audioCoding audioSampleBits maxAudioChannels maxVideoChannels
-        panic tcpPort udpPort axleWeight
+        panic tcpPort udpPort axleWeight sensorsEvaluated
         """,
     ("", 1): "hdop vdop pdop",
     ("bpm", 0): "heartRate",
@@ -190,7 +190,7 @@ OF_PROTOCOLS: Final[Mapping[str, Attribute]] = {
 }
 """By the name of a protocol and the key: what these are there."""
 
-HIDDEN: Final = frozenset(("raw", "alarmLabel", "alarmDetail"))
+HIDDEN: Final = frozenset(("raw", "alarmLabel", "alarmDetail", "sensorsPending", "sensorsEvaluated"))
 """Attributes that only programs need, or that another one says already."""
 
 _ALARMS = """

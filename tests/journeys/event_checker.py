@@ -91,6 +91,7 @@ def check(vehicle: Vehicle, now: datetime) -> Answer:
     chain: list[Stored] = []
     events: list[Made] = []
     settings, group = vehicle.attributes, vehicle.group
+    sensor = _Sensor()
     for step in vehicle.steps:
         if isinstance(step, Change):
             settings, group = step.attributes, step.group
@@ -110,7 +111,7 @@ def check(vehicle: Vehicle, now: datetime) -> Answer:
         if is_next:
             _carry(position, last, settings)
             chain.append(position)
-            events += _events(chain)
+            events += _events(chain, sensor.events(position))
     return Answer(stored, events, _motions(chain))
 
 
@@ -196,11 +197,12 @@ def _events_of_the_message(position: Stored) -> list[Made]:
     return found
 
 
-def _events(chain: Sequence[Stored]) -> list[Made]:
+def _events(chain: Sequence[Stored], of_sensor: list[Made]) -> list[Made]:
     """Return the events of the last position of a chain, in the order of docs/events.md."""
     position, last = chain[-1], chain[-2] if len(chain) > 1 else None
     found = _speeding(chain)
     if last is None:
+        found += of_sensor
         found += [_made("geofenceEnter", position, fence=name) for name in _by_id(position.fences, position)]
         found += [_made("alarm", position, {"alarm": key}) for key in _alarms(position)]
         if "driverUniqueId" in position.attributes:
@@ -208,6 +210,7 @@ def _events(chain: Sequence[Stored]) -> list[Made]:
         return found
     found += _behaviour(position, last)
     found += _fuel(position, last)
+    found += of_sensor
     left = [name for name in last.fences if name not in position.fences]
     entered = [name for name in position.fences if name not in last.fences]
     found += [_made("geofenceExit", position, fence=name) for name in _by_id(left, position)]
@@ -299,6 +302,45 @@ def _fuel(position: Stored, last: Stored) -> list[Made]:
     if increase and after - before >= increase:
         return [_made("deviceFuelIncrease", position, levels)]
     return []
+
+
+@dataclass
+class _Sensor:
+    """The temperature of a vehicle."""
+
+    newest: datetime = EPOCH
+    out_since: datetime | None = None
+    is_told: bool = False
+
+    def events(self, position: Stored) -> list[Made]:
+        """Return the event of the next position that became the latest."""
+        time = position.device_time if position.is_repeated else position.fix_time
+        if time < self.newest:
+            return []
+        self.newest = time
+        value = position.attributes.get("temp1")
+        if value is None:
+            return []
+        limits = {
+            field: position.settings.get(f"sensorLimit.temp1.{field}")
+            for field in ("min", "max", "hysteresis", "minimalDuration")
+        }
+        least, most = limits["min"], limits["max"]
+        low, high = -1e9 if least is None else least, 1e9 if most is None else most
+        margin = limits["hysteresis"] or 0.0
+        told = {"sensor": "temp1", "value": value}
+        if self.is_told:
+            if low + margin <= value <= high - margin:
+                self.out_since, self.is_told = None, False
+                return [_made("sensorInRange", position, told)]
+        elif low <= value <= high:
+            self.out_since = None
+        else:
+            self.out_since = self.out_since or time
+            if (time - self.out_since).total_seconds() >= (limits["minimalDuration"] or 0.0):
+                self.is_told = True
+                return [_made("sensorOutOfRange", position, {**told, "limit": high if value > high else low})]
+        return []
 
 
 def _motions(chain: Sequence[Stored]) -> list[Made]:

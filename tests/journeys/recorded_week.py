@@ -167,7 +167,14 @@ SERVICES = (
     Service("tyres", "odometer", 100, 50),
 )
 SETTINGS: dict[str, dict[str, Any]] = {
-    "van": {"speedLimit": 55.0, "event.overspeed.minimalDuration": 45.0, "fuelDropThreshold": 5.0},
+    "van": {
+        "speedLimit": 55.0,
+        "event.overspeed.minimalDuration": 45.0,
+        "fuelDropThreshold": 5.0,
+        "sensorLimit.temp1.max": 6.0,
+        "sensorLimit.temp1.hysteresis": 1.0,
+        "sensorLimit.temp1.minimalDuration": 90.0,
+    },
     "bus": {
         "event.geofence.segmentCrossing": True,
         "event.overspeed.preferLowest": True,
@@ -187,7 +194,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "filter.invalid": True,
         "event.ignoreDuplicateAlerts": False,
     },
-    "tug": {"report.trip.minDistance": 500.0, "report.trip.minDuration": 300.0, "speedLimit": 40.0},
+    "tug": {
+        "report.trip.minDistance": 500.0,
+        "report.trip.minDuration": 300.0,
+        "speedLimit": 40.0,
+        "sensorLimit.temp1.min": 2.0,
+        "sensorLimit.temp1.max": 7.0,
+    },
 }
 
 
@@ -201,6 +214,7 @@ class _Driver:
         self.latitude, self.longitude = 52.0, 13.0
         self.speed = 0.0
         self.fuel, self.odometer = 60.0, 80.0
+        self.cold, self.temperature = random.Random(f"cold {number} {seed}"), 5.0
         self.ahead = timedelta(0)
         """How far the clock of the vehicle is wrong."""
         self.rolled_over = False
@@ -237,6 +251,9 @@ class _Driver:
         if chance.random() < 0.03:
             self.fuel = round(self.fuel + chance.choice((-1, 1.5)) * chance.uniform(3, 9), 2)
         attributes |= {"fuel": self.fuel, "odometer": round(self.odometer, 3)}
+        self.temperature = round(min(9.0, max(0.0, self.temperature + self.cold.uniform(-1.5, 1.5))), 1)
+        if self.cold.random() < 0.8:
+            attributes["temp1"] = self.temperature
         if chance.random() < 0.05:
             attributes["alarm"] = chance.choice(("sos", "sos,tow", "vibration", "hardBraking"))
         if chance.random() < 0.06:

@@ -261,6 +261,8 @@ EVERY_KIND = (
     "deviceOverspeed",
     "deviceFuelDrop",
     "deviceFuelIncrease",
+    "sensorOutOfRange",
+    "sensorInRange",
     "geofenceEnter",
     "geofenceExit",
     "geofenceCrossed",

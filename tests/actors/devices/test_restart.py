@@ -26,6 +26,9 @@ RULES = {
     "speedLimit": 40,
     "event.overspeed.minimalDuration": 45,
     "fuelDropThreshold": 5,
+    "sensorLimit.temp1.max": 6,
+    "sensorLimit.temp1.hysteresis": 1,
+    "sensorLimit.temp1.minimalDuration": 120,
     "filter.duplicate": True,
     "filter.maxSpeed": 200,
     "processing.copyAttributes": "driverUniqueId",
@@ -34,7 +37,7 @@ RULES = {
 
 def recorded_day(seed):
     """What a vehicle reports, with the instant at which it arrives: drives, stops, gaps, late reports."""
-    source = random.Random(seed)
+    source, cold = random.Random(seed), random.Random(seed)
     now, latitude, fuel = MORNING, 52.0, 60.0
     heading = 1
     for _ in range(14):
@@ -49,6 +52,8 @@ def recorded_day(seed):
             latitude += heading * speed * KNOTS * seconds / METRES_PER_DEGREE
             fuel = fuel - 6 if source.random() < 0.03 else fuel
             attributes = {"ignition": is_driving or source.random() < 0.1, "fuel": fuel}
+            if cold.random() < 0.7:
+                attributes["temp1"] = cold.choice([3, 5.5, 7, 7, 7, 7])
             if source.random() < 0.05:
                 attributes["alarm"] = source.choice(["sos", "sos,tow", "vibration"])
             if source.random() < 0.05:
@@ -105,6 +110,7 @@ async def test_events_after_a_restart_are_those_of_an_unbroken_run(database, mak
     made = [[said(event) for event in result.events] for result in unbroken]
     types = {event.type for events in made for event in events}
     assert {"deviceMoving", "deviceStopped", "deviceOverspeed", "geofenceEnter", "ignitionOn"} <= types
+    assert {"sensorOutOfRange", "sensorInRange"} <= types
     numbers = itertools.count(1)
     async with tree(
         ChildSpec(kind=DEVICE_LOADER, factory=lambda: DeviceLoader(database, rule_cache))

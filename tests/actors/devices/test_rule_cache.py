@@ -25,6 +25,7 @@ from motorpool.actors.messages.changes import (
 from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.rules.device_rules import WindowsMissing
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
+from motorpool.actors.rules.sensor_limits import SensorLimit
 from motorpool.runtime import ChildSpec
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, server
@@ -86,6 +87,27 @@ async def test_attributes_are_looked_up_from_the_device_to_the_configuration(dat
         await rule_cache.apply([GroupChanged(removed.id, "updated", ("attributes.speedLimit",))])
         assert rule_cache.rules_of(inside).settings.speed_limit == left
     assert top.id
+
+
+async def test_limits_of_sensors_are_looked_up_each_on_its_own(database, make_device, chain):
+    _, _, parent, group = await chain()
+    row = await server.fetch(database)
+    limits = {"sensorLimit.temp1.max": 8, "sensorLimit.temp1.hysteresis": 0.5}
+    await server.save(database, msgspec.structs.replace(row, attributes=limits))
+    limits = {"sensorLimit.temp1.max": 5, "sensorLimit.rpm.max": 3000}
+    await groups.TABLE.update(database, msgspec.structs.replace(parent, attributes=limits))
+    own = await make_device("1", group_id=group.id, attributes={"sensorLimit.temp1.min": "0"})
+    inside = await make_device("2", group_id=group.id)
+    alone = await make_device("3")
+    rule_cache = await rule_cache_of(database)
+    assert [rule_cache.rules_of(each).sensor_limits for each in (own, inside, alone)] == [
+        {"rpm": SensorLimit(most=3000.0), "temp1": SensorLimit(least=0.0, most=5.0, hysteresis=0.5)},
+        {"rpm": SensorLimit(most=3000.0), "temp1": SensorLimit(most=5.0, hysteresis=0.5)},
+        {"temp1": SensorLimit(most=8.0, hysteresis=0.5)},
+    ]
+    await groups.TABLE.update(database, msgspec.structs.replace(parent, attributes={}))
+    await rule_cache.apply([GroupChanged(parent.id, "updated", ("attributes.sensorLimit.rpm.max",))])
+    assert rule_cache.rules_of(inside).sensor_limits == rule_cache.rules_of(alone).sensor_limits
 
 
 async def test_attributes_of_protocols_are_those_of_groups_the_server_and_the_configuration(

@@ -99,6 +99,18 @@ def test_an_alarm_says_what_it_is_exactly():
     assert portuguese.subject == "Van <1>: alarme: telemóvel na mão, nível 1"
 
 
+def test_a_sensor_has_its_name_and_unit():
+    attributes = {"sensor": "temp1", "value": -15.25, "limit": -18.0}
+    event = Event(type="sensorOutOfRange", event_time=NOON, attributes=attributes)
+    assert describe(EventFacts(event=event), Reader()) == (
+        "Temperature 1 out of range: -15.2 °C (limit -18.0 °C)"
+    )
+    german = render(facts("", event=event), reads(language="de"))
+    assert german.subject == "Van <1>: Temperatur 1 außerhalb des Bereichs: -15,2 °C (Grenze -18,0 °C)"
+    back = Event(type="sensorInRange", event_time=NOON, attributes={"sensor": "coldRoom", "value": 3})
+    assert describe(EventFacts(event=back), Reader()) == "Cold room back in range: 3"
+
+
 def test_what_stands_alone_has_a_capital():
     assert describe(facts("deviceOverspeed"), reads(speedUnit="kmh")) == (
         "Exceeded the speed limit: 92.6 km/h (limit 74.1 km/h)"

@@ -86,6 +86,7 @@ async def test_every_type_of_event_reaches_the_api(starting, offset):
             "speedLimit": 50,
             "fuelDropThreshold": 10,
             "fuelIncreaseThreshold": 10,
+            "sensorLimit.temp1.max": 8,
             "proximityEnterDistance": 100,
             "proximityExitDistance": 200,
             "unaccompaniedDistance": 50,
@@ -123,6 +124,7 @@ async def test_every_type_of_event_reaches_the_api(starting, offset):
             speed=60,
             ignition="true",
             fuel=30,
+            temp1=9.5,
             motion="true",
             odometer=5000,
             alarm="sos",
@@ -137,6 +139,7 @@ async def test_every_type_of_event_reaches_the_api(starting, offset):
             "deviceOverspeed",
             "alarm",
             "deviceFuelDrop",
+            "sensorOutOfRange",
             "deviceMoving",
             "geofenceExit",
             "geofenceCrossed",
@@ -150,6 +153,7 @@ async def test_every_type_of_event_reaches_the_api(starting, offset):
         assert known["media"]["attributes"] == {"media": "image", "file": "a.jpg"}
         assert known["deviceOverspeed"]["attributes"] == {"speed": 60, "speedLimit": 50}
         assert known["deviceFuelDrop"]["attributes"] == {"before": 50, "after": 30}
+        assert known["sensorOutOfRange"]["attributes"] == {"sensor": "temp1", "value": 9.5, "limit": 8}
         assert known["deviceMoving"]["eventTime"] == "2026-05-01T12:00:30Z"
         assert known["deviceMoving"]["positionId"] == standing[0]["positionId"]
         assert known["geofenceExit"]["geofenceId"] == yard
@@ -161,8 +165,9 @@ async def test_every_type_of_event_reaches_the_api(starting, offset):
         assert known["maintenance"]["attributes"] == {"odometer": 5000}
         assert known["driverChanged"]["attributes"] == {"driverUniqueId": "ann"}
 
-        found = await truck.report(120, 52.52, speed=0, ignition="false", fuel=60)
-        assert types(found) == ["deviceFuelIncrease", "ignitionOff"]
+        found = await truck.report(120, 52.52, speed=0, ignition="false", fuel=60, temp1=8)
+        assert types(found) == ["deviceFuelIncrease", "sensorInRange", "ignitionOff"]
+        assert found[1]["attributes"] == {"sensor": "temp1", "value": 8}
         assert types(await truck.report(400, 52.52)) == ["deviceStopped"]
         assert types(await truck.report(500, 52.5005)) == [
             "deviceMoving",

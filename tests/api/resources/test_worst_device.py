@@ -40,6 +40,7 @@ QUOTAS = QuotaSettings(
     device_notifications=20,
     device_scheduled_steps=20,
     device_linked_devices=10,
+    sensor_limits=5,
 )
 """A tenth of what there may be, and less: all this is stored by requests."""
 LASTING = """BEGIN:VEVENT
@@ -80,6 +81,7 @@ class Counts:
         self._wrap(stack, geofence_index, "_containing", lambda args, _: len(args[0]))
         self._wrap(stack, event_rules, "maintenance_events", lambda args, _: len(args[2]))
         self._wrap(stack, event_rules, "proximity_events", lambda args, _: len(args[2]))
+        self._wrap(stack, event_rules, "sensor_events", lambda args, _: len(args[1]))
         self._wrap(stack, rule_selection, "matches", lambda *_: 1)
         self._wrap(stack, deliveries, "concerns", lambda *_: 1)
         self._wrap(stack, batch_renderer, "render", lambda *_: 1)
@@ -207,8 +209,9 @@ async def worst(starting, free_port):
     places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=offset)}
     async with starting(protocols=("osmand",), quotas=QUOTAS, **places) as served:
         client = await served.user("worst", deviceLimit=-1, userLimit=-1)
-        crossings = {"event.geofence.segmentCrossing": True, "proximityEnterDistance": 100}
-        device_id = await served.device(client, "1", attributes=crossings)
+        settings = {"event.geofence.segmentCrossing": True, "proximityEnterDistance": 100}
+        settings |= {f"sensorLimit.sum{number}.max": 0 for number in range(QUOTAS.sensor_limits)}
+        device_id = await served.device(client, "1", attributes=settings)
         yield Worst(served, client, CODECS["osmand"].port + offset, device_id)
 
 
@@ -236,6 +239,7 @@ async def test_the_work_for_a_position_is_bounded_by_the_quotas(worst):
         "evaluated in a thread": COMPUTED,
         "maintenance_events": 20,
         "proximity_events": 10,
+        "sensor_events": 5,
     }
     assert near == once
     # Each circle is entered, which is an event. Notifications for other geofences are not asked; each rule of
@@ -274,6 +278,8 @@ async def test_no_more_of_any_kind_is_taken(worst):
     expression = {"description": "x", "attribute": "x", "type": "number", "expression": "1"}
     number = await worst.make("/attributes/computed", admin, **expression)
     await attempt("/permissions", admin, **device, attributeId=number)
+    limits = {f"sensorLimit.sum{number}.max": 0 for number in range(QUOTAS.sensor_limits + 1)}
+    await attempt("/devices", name="x", uniqueId="x", attributes=limits)
     other = await worst.served.device(worst.client, "one more")
     await attempt("/permissions", **device, linkedDeviceId=other)
     number = await worst.make("/notifications", type="alarm")
@@ -289,6 +295,7 @@ async def test_no_more_of_any_kind_is_taken(worst):
         "device_notifications",
         "device_scheduled_steps",
         "device_computed_attributes",
+        "sensor_limits",
         "device_linked_devices",
         "user_notified",
     ]

@@ -91,6 +91,8 @@ export function shownKeys({ attributes }: Values): readonly string[] {
 export function attributeText(key: string, { attributes, protocol }: Values, style: Style): string {
   const value = attributes[key];
   if (key === "alarm") return capitalized(alarmsText(value, attributes.alarmDetail));
+  if (key === "sensorsOutOfRange" && typeof value === "string")
+    return parts(value).map(attributeName).join(", ");
   return valueText(key, value, protocol ?? "", style);
 }
 

@@ -98,6 +98,8 @@ export const events = {
   "event.refused": "{text}: {protocol}, from {host}",
   "event.overspeed": "Too fast: {speed}, allowed {limit}",
   "event.fuel": "{text}: from {before} to {after}",
+  "event.sensor": "{text}: {sensor} {value}",
+  "event.sensorLimit": "{text}: {sensor} {value}, limit {limit}",
   "event.inZone.geofenceEnter": "Entered {zone}",
   "event.inZone.geofenceExit": "Left {zone}",
   "event.inZone.geofenceCrossed": "Crossed {zone}",

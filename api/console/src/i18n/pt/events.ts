@@ -99,6 +99,8 @@ export const events = {
   "event.refused": "{text}: {protocol}, de {host}",
   "event.overspeed": "Velocidade a mais: {speed}, permitido {limit}",
   "event.fuel": "{text}: de {before} para {after}",
+  "event.sensor": "{text}: {sensor} {value}",
+  "event.sensorLimit": "{text}: {sensor} {value}, limite {limit}",
   "event.inZone.geofenceEnter": "Entrou em {zone}",
   "event.inZone.geofenceExit": "Saiu de {zone}",
   "event.inZone.geofenceCrossed": "Atravessou {zone}",

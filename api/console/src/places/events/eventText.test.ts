@@ -20,6 +20,11 @@ test("events are said with their values", () => {
   expect(said("deviceOverspeed", { speed: 50, speedLimit: 43.2 })).toBe("Too fast: 93 km/h, allowed 80 km/h");
   expect(said("deviceOverspeed")).toBe("Too fast");
   expect(said("deviceFuelDrop", { before: 40, after: 30.5 })).toBe("Fuel dropped: from 40.0 l to 30.5 l");
+  expect(said("sensorOutOfRange", { sensor: "temp1", value: -15.26, limit: -18 })).toBe(
+    "Sensor out of range: Temperature 1 -15.3 °C, limit -18.0 °C",
+  );
+  expect(said("sensorInRange", { sensor: "coldRoom", value: 3 })).toBe("Sensor back in range: Cold room 3");
+  expect(said("sensorInRange")).toBe("Sensor back in range");
   expect(said("geofenceExit", {}, 4)).toBe("Left Depot");
   expect(said("geofenceExit", {}, 5)).toBe("Left a zone");
   expect(said("media", { media: "image", file: "a.jpg" })).toBe("Sent a picture");

@@ -2,6 +2,7 @@
 
 import type { Event } from "../../api/types";
 import { alarmText } from "../../format/alarms";
+import { attributeName, attributeText } from "../../format/attributes";
 import type { Style } from "../../format/style";
 import { speed, volume } from "../../format/units";
 import { hasText, t } from "../../i18n/translate";
@@ -17,6 +18,7 @@ export type Tone = "alarm" | "warning" | "plain";
 const WARNINGS = new Set([
   "deviceOverspeed",
   "deviceFuelDrop",
+  "sensorOutOfRange",
   "deviceInactive",
   "deviceLoginRefused",
   "queuedCommandFailed",
@@ -55,6 +57,9 @@ export function eventText({ type, geofenceId, attributes }: Event, zones: Names,
             after: volume(attributes.after, style),
           })
         : text;
+    case "sensorOutOfRange":
+    case "sensorInRange":
+      return sensorText(text, attributes, style);
     case "geofenceEnter":
     case "geofenceExit":
     case "geofenceCrossed": {
@@ -68,6 +73,16 @@ export function eventText({ type, geofenceId, attributes }: Event, zones: Names,
     default:
       return withDetail(text, attributes);
   }
+}
+
+/** A sensor, its value, and the bound beyond which it is. */
+function sensorText(text: string, { sensor, value, limit }: Event["attributes"], style: Style): string {
+  if (typeof sensor !== "string" || typeof value !== "number") return text;
+  const said = (number: number) => attributeText(sensor, { attributes: { [sensor]: number } }, style);
+  const values = { text, sensor: attributeName(sensor), value: said(value) };
+  return typeof limit === "number"
+    ? t("event.sensorLimit", { ...values, limit: said(limit) })
+    : t("event.sensor", values);
 }
 
 /** A result, a reason or a driver that came with the event. */
