@@ -12,8 +12,16 @@ from typing import Any
 
 from motorpool.actors.reports.devices import devices
 from motorpool.actors.reports.events import EventRow, event_rows, events, geofence_visits
-from motorpool.actors.reports.items import DeviceItem, GeofenceVisit, StopItem, SummaryItem, TripItem
+from motorpool.actors.reports.items import (
+    DeviceItem,
+    GeofenceVisit,
+    SensorItem,
+    StopItem,
+    SummaryItem,
+    TripItem,
+)
 from motorpool.actors.reports.routes import route
+from motorpool.actors.reports.sensors import sensors
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
 from motorpool.actors.reports.summary import summary
 from motorpool.actors.reports.trips import stops, trips
@@ -31,6 +39,9 @@ class Form(Enum):
     ALTITUDE = "metres, or feet"
     SPEED = "knots"
     VOLUME = "litres"
+    COUNT = "a whole number"
+    MEASURE = "the key of an attribute and a number in its unit, or null"
+    ATTRIBUTE = "the key of an attribute, in words"
     DEGREES = "degrees"
     PLACE = "latitude, longitude and words"
     EVENT = "an event with what it names, in words"
@@ -175,6 +186,16 @@ SUMMARY = (
     Column("Engine Hours", Form.DURATION, lambda each: each.engine_hours),
     Column("Spent Fuel", VOLUME, lambda each: each.spent_fuel),
 )
+SENSORS = (
+    Column("Start", TIME, lambda each: each.start_time, 20),
+    Column("Sensor", Form.ATTRIBUTE, lambda each: each.attribute, 22),
+    Column("Minimum", Form.MEASURE, lambda each: (each.attribute, each.minimum)),
+    Column("Mean", Form.MEASURE, lambda each: (each.attribute, each.mean)),
+    Column("Maximum", Form.MEASURE, lambda each: (each.attribute, each.maximum)),
+    Column("Last value", Form.MEASURE, lambda each: (each.attribute, each.last)),
+    Column("Readings", Form.COUNT, lambda each: each.count, 10),
+    Column("Out of range", Form.DURATION, lambda each: each.outside),
+)
 DEVICES = (
     Column("Name", TEXT, lambda each: each.device_name, 22),
     Column("Unique ID", TEXT, lambda each: each.unique_id, 22),
@@ -210,6 +231,14 @@ REPORTS: Mapping[str, Report] = {
         ),
         Report("trips", "the trips of devices", _each(trips), list[TripItem], TRIPS),
         Report("stops", "the stops of devices", _each(stops), list[StopItem], STOPS),
+        Report(
+            "sensors",
+            "the values of sensors over time",
+            _each(sensors),
+            list[SensorItem],
+            SENSORS,
+            options=("attributes", "interval"),
+        ),
         Report(
             "geofences",
             "the visits of devices to geofences that began and ended",

@@ -87,6 +87,32 @@ class SummaryItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
     engine_hours: int = 0
 
 
+class SensorItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The values of an attribute of positions in an interval, in its unit."""
+
+    device_id: int
+    device_name: str
+    attribute: str
+    """The key of the attribute."""
+    unit: str
+    """Unit of the values (docs/attributes.md); empty where there is none or it is not known."""
+    start_time: datetime
+    end_time: datetime
+    """When the next interval begins, or the end of the report."""
+    count: int
+    """How many values there are."""
+    minimum: float | None
+    """The least value; null without values."""
+    mean: float | None
+    """The mean of the values; null without values."""
+    maximum: float | None
+    """The greatest value; null without values."""
+    last: float | None
+    """The last value; null without values."""
+    outside: int | None
+    """Milliseconds out of range; null for a sensor without limits."""
+
+
 class GeofenceVisit(ReportItem, frozen=True, kw_only=True, rename="camel"):
     """A visit to a geofence, from the event of entering it to the event of leaving it; figures are 0."""
 

@@ -38,6 +38,7 @@ Place = tuple[float, float]
 
 
 Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+AttributeKey = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
 
 class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +60,10 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Alarms: events of type `alarm` with others are left out."""
     geofence_ids: tuple[Id, ...] = ()
     """The geofences; without any the report is empty."""
+    attributes: Annotated[tuple[AttributeKey, ...], msgspec.Meta(max_length=20)] = ()
+    """Keys of numeric attributes of positions; without any those with limits."""
+    interval: Annotated[int, msgspec.Meta(ge=0, le=31_536_000)] = 0
+    """Seconds; longer where the span would have more than 1,000 intervals. 0: chosen by the span."""
 
 
 class ReportRules(msgspec.Struct, frozen=True):

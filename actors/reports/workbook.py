@@ -80,6 +80,8 @@ class WorkbookWriter:
         self._link = self._workbook.get_default_url_format()
         self._quoted = self._workbook.add_format({"quote_prefix": True})
         self._writers: dict[Form, Writer] = {}
+        self._measures: dict[str, Writer] = {}
+        """By the key of an attribute."""
         self._names: set[str] = set()
         self._sheet: Worksheet | None = None
         self._title = ""
@@ -166,6 +168,12 @@ class WorkbookWriter:
         match form:
             case Form.DURATION:
                 return self._number("[h]:mm:ss", 1 / DAY_MILLISECONDS)
+            case Form.COUNT:
+                return self._number("0", 1.0)
+            case Form.MEASURE:
+                return self._write_measure
+            case Form.ATTRIBUTE:
+                return self._in_words(self._words.attribute_name)
             case Form.DEGREES:
                 return self._number("0.000000", 1.0)
             case Form.TIME:
@@ -193,6 +201,23 @@ class WorkbookWriter:
     def _number(self, pattern: str, factor: float) -> Writer:
         shown: Format = self._workbook.add_format({"num_format": pattern})
         return lambda row, column, value: self._present.write_number(row, column, value * factor, shown)
+
+    def _write_measure(self, row: int, column: int, measure: tuple[str, float | None]) -> None:
+        key, value = measure
+        if value is None:
+            return
+        write = self._measures.get(key)
+        if write is None:
+            scale = self._words.scale(key)
+            if scale.unit == "ms":
+                write = self._number("[h]:mm:ss", scale.factor / DAY_MILLISECONDS)
+            elif scale.decimals is None:
+                write = self._number("General", scale.factor)
+            else:
+                pattern = f"{0:.{scale.decimals}f}" + (f' "{scale.unit}"' if scale.unit else "")
+                write = self._number(pattern, scale.factor)
+            self._measures[key] = write
+        write(row, column, value)
 
     def _in_words(self, say: Callable[[Any], str]) -> Writer:
         def write(row: int, column: int, value: object) -> None:

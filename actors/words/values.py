@@ -6,10 +6,10 @@ the cases that both are tested with.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from motorpool.actors.words.catalog import catalog_of, read_catalog
 from motorpool.actors.words.preferences import Preferences, Unit
@@ -26,6 +26,8 @@ HOUR_KEYS: Final = frozenset({"hours", "drivingTime"})
 TIME_KEYS: Final = frozenset({"serverTime", "deviceTime", "fixTime"})
 """Types of maintenance that are due at a time, in milliseconds since 1970."""
 KNOTS_PER_KMH: Final = 1 / 1.852
+_METRES: Final[Mapping[str, float]] = {"m": 1, "km": 1000, "0.1 km": 100}
+"""Of the units of distances."""
 SHORT_METRES: Final = 100
 """Distances of fewer units than this have a decimal."""
 CAMERA_KEYS: Final = frozenset(("adasLevel", "dmsLevel", *ALARM_CODES))
@@ -34,6 +36,17 @@ _NO_WORDS: Final[Mapping[str, str]] = {}
 _MOST_BITS: Final = 1 << 64
 _WORDS = re.compile(r"[a-z]{3,}([A-Z][a-z]+)*")
 _CAPITAL = re.compile(r"[A-Z]")
+
+
+class Scale(NamedTuple):
+    """How numbers of an attribute are written, in the units of a reader."""
+
+    factor: float
+    """From the unit of the API to `unit`."""
+    decimals: int | None
+    """None: as many as there are."""
+    unit: str
+    """`ms` stands for a duration."""
 
 
 class ValueWriter:
@@ -46,18 +59,6 @@ class ValueWriter:
     def __init__(self, preferences: Preferences) -> None:
         self.language = catalog_of(preferences.language)
         self.preferences = preferences
-        self._measures: dict[str, Callable[[float], str]] = {
-            "m": self._distance,
-            "km": lambda value: self._distance(value * 1000),
-            "0.1 km": lambda value: self._distance(value * 100),
-            "m up": lambda value: self.quantity(value, preferences.altitude, 0),
-            "knots": lambda value: self.quantity(value, preferences.speed, 0),
-            "km/h": lambda value: self.quantity(value * KNOTS_PER_KMH, preferences.speed, 0),
-            "l": self.volume,
-            "l/h": lambda value: f"{self.volume(value)}/h",
-            "ms": self._duration,
-            "s": lambda value: self._duration(value * 1000),
-        }
 
     def time(self, instant: datetime) -> str:
         """Return the time in the zone of the reader; in UTC at the ends of the calendar."""
@@ -161,6 +162,29 @@ class ValueWriter:
             return self._bits(found.name, int(number))
         return self._word(found.name, f"{number:g}") or self._measure(number, found.attribute)
 
+    def scale(self, key: str) -> Scale:
+        """Return how the numbers of an attribute are written, for where they stay numbers."""
+        found = find_attribute(key) or (_PERCENT if key.endswith("Percent") else _UNKNOWN)
+        return self._scale(found.attribute)
+
+    def _scale(self, attribute: Attribute) -> Scale:
+        preferences = self.preferences
+        distance, volume = preferences.distance, preferences.volume
+        match attribute.unit:
+            case unit if unit in _METRES:
+                return Scale(_METRES[unit] * distance.per_base, 1, distance.symbol)
+            case "m up":
+                return Scale(preferences.altitude.per_base, 0, preferences.altitude.symbol)
+            case "knots" | "km/h":
+                knots = 1.0 if attribute.unit == "knots" else KNOTS_PER_KMH
+                return Scale(knots * preferences.speed.per_base, 0, preferences.speed.symbol)
+            case "l" | "l/h":
+                return Scale(volume.per_base, 1, volume.symbol + attribute.unit.removeprefix("l"))
+            case "s":
+                return Scale(1000.0, None, "ms")
+            case _:
+                return Scale(1.0, attribute.decimals, attribute.unit)
+
     def attributes(self, attributes: Mapping[str, Any], protocol: str = "") -> Iterator[tuple[str, str]]:
         """Yield names and values of what people read of the attributes: alarms first, then by name."""
         details = attributes.get("alarmDetail")
@@ -188,16 +212,15 @@ class ValueWriter:
         return ", ".join(filter(None, texts)) or self.language.labels["none"]
 
     def _measure(self, value: float, attribute: Attribute) -> str:
-        if (write := self._measures.get(attribute.unit)) is not None:
-            return write(value)
-        decimals = attribute.decimals
-        if decimals is None:
+        scale = self._scale(attribute)
+        shown, decimals = value * scale.factor, scale.decimals
+        if scale.unit == "ms":
+            return self._duration(shown)
+        if attribute.unit in _METRES:
+            decimals = int(abs(shown) < SHORT_METRES)
+        elif decimals is None:
             decimals = 0 if value == int(value) else 2
-        return f"{self.number(value, decimals)} {attribute.unit}".rstrip()
-
-    def _distance(self, metres: float) -> str:
-        unit = self.preferences.distance
-        return self.quantity(metres, unit, int(abs(metres * unit.per_base) < SHORT_METRES))
+        return f"{self.number(shown, decimals)} {scale.unit}".rstrip()
 
     def _duration(self, milliseconds: float) -> str:
         """Return a length by its two largest units: `2 h 10 min`, `45 s`."""

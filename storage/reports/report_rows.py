@@ -14,8 +14,8 @@ from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.events import events as event_rows
 from motorpool.storage.records import Event, Position
 
-_TIMELY = "fix_time <= server_time + interval '1 day'"
-SPAN = f"device_id = $1 and fix_time between $2 and $3 and {_TIMELY}"
+TIMELY = "fix_time <= server_time + interval '1 day'"
+SPAN = f"device_id = $1 and fix_time between $2 and $3 and {TIMELY}"
 """A device, and the ends of a span, both included."""
 _DISTANCE = (
     "case when jsonb_typeof(attributes -> 'distance') = 'number'"
@@ -167,7 +167,7 @@ async def period_ends(
     times = sorted({time for row in periods for time in (row[0], row[1])})
     rows = await q.fetch(
         f"select {', '.join(position_rows.COLUMNS)} from positions"  # noqa: S608 - constants
-        f" where device_id = $1 and fix_time = any($2::timestamptz[]) and {_TIMELY} order by fix_time, id",
+        f" where device_id = $1 and fix_time = any($2::timestamptz[]) and {TIMELY} order by fix_time, id",
         device_id,
         times,
     )

@@ -28,6 +28,7 @@ _NAMES = {
     "types": "type",
     "alarms": "alarm",
     "geofence_ids": "geofenceId",
+    "attributes": "attribute",
 }
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import openpyxl
 import pytest
 from tests.api.resources.reports.reporting import MAY, span
-from tests.api.resources.reports.test_workbooks import XLSX
+from tests.api.resources.reports.test_workbooks import XLSX, table
 
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.notificators.mail import MailSettings
@@ -14,6 +14,8 @@ from motorpool.actors.reports.mailer import REPORT_MAILER, MailedReport, ReportM
 from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.reports.sources import ReportQuery
 from motorpool.storage.reports import requested_reports
+
+MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
@@ -30,6 +32,22 @@ async def served(starting, letters):
 
 async def waiting(database):
     return await database.fetch_value("select count(*) from report_mails")
+
+
+async def test_a_mailed_report_has_the_options_that_were_asked_for(served, letters):
+    device_id = await served.device(served.admin, "1")
+    sent = (
+        served.position(device_id, MAY + minutes * MINUTE, attributes={"temp1": 5, "rpm": 700})
+        for minutes in (0, 70)
+    )
+    await served.report(*sent)
+    asked = span(attribute="temp1", interval=3600)
+    assert (await served.admin.get(f"/reports/sensors/mail?{asked}")).status == 204
+    _, mail = await letters.next()
+    (file,) = mail.iter_attachments()
+    assert file.get_filename() == "sensors_Vehicle-1_2026-05-01_2026-05-01.xlsx"
+    _, _, rows = table(openpyxl.load_workbook(io.BytesIO(file.get_content())).active)
+    assert [row[1:3] for row in rows] == [["Temperature 1", 5], ["Temperature 1", 5]]
 
 
 async def test_a_report_arrives_as_an_attachment(served, letters, database):
