@@ -56,8 +56,10 @@ def _short_stops(reported: Reported) -> int:
 
 
 def _differing_events(reported: Reported) -> int:
-    """Count what only events or only reports tell; nothing tells when the first span began."""
-    spans = _in_turn(reported)[1:]
-    stopped = {span.start for span in spans if isinstance(span, ReportedStop)}
-    moved = {span.start for span in spans if isinstance(span, ReportedTrip)}
-    return len(stopped ^ set(reported.stopped)) + len(moved ^ set(reported.moved))
+    """Count what only events or only reports tell."""
+    spans = _in_turn(reported)
+    stopped = {span.start for span in spans if isinstance(span, ReportedStop)} ^ set(reported.stopped)
+    moved = {span.start for span in spans if isinstance(span, ReportedTrip)} ^ set(reported.moved)
+    # Whether an event tells when the first span began is open, and one without any length is not reported.
+    untold = {span.start for span in spans[:1]} | (set(reported.stopped) & set(reported.moved))
+    return len(stopped - untold) + len(moved - untold)

@@ -12,8 +12,9 @@ KNOT = 1852 / 3600
 """Metres a second."""
 LONG_COVER_SECONDS = 600
 """Without satellites for longer, a receiver needs up to 45 s for a fix, else up to 4 s."""
-JUMP_METRES = 20_000.0, 500_000.0
-"""Within seconds: more than 300 km/h at intervals up to four minutes."""
+JUMP_METRES = 25_000.0, 500_000.0
+JUMP_SECONDS = 240
+"""More than 300 km/h after a fix that is no older."""
 
 
 class Fix(NamedTuple):
@@ -36,6 +37,8 @@ class Receiver:
         """Error in standard deviations."""
         self._second = 0
         self._fix: Fix | None = None
+        self._fixed_at = -JUMP_SECONDS
+        """The second of the last fix."""
         self._lost = _lost_spans(track, rng)
         self._starts_at = 0
         self._is_started_wrongly = False
@@ -62,7 +65,9 @@ class Receiver:
             place = self._far_from(place, log_uniform(rng, 200.0, 3000.0))
         elif rng.random() < self._conditions.outliers:
             place = self._far_from(place, log_uniform(rng, 200.0, 5000.0))
-        place = self._jumped(second, place)
+        if self._jumps_left or second - self._fixed_at < JUMP_SECONDS:
+            place = self._jumped(second, place)
+        self._fixed_at = second
         self._fix = Fix(True, place, self._speed(second), track.courses[second])
         return self._fix
 

@@ -10,6 +10,8 @@ from motorpool.bench.roads.truth import MIN_DURATION, Stop
 
 LEAST_TOLERANCE = 15.0
 """Seconds; what an interval counts as if it is shorter."""
+SLIGHT_METRES = 25.0
+"""A move that is no longer can be the drift of a receiver."""
 SOUND_METRES = 200.0
 """A fix that is further off is not relied on."""
 
@@ -40,10 +42,23 @@ class SoundReports:
 
 
 def debatable_halts(day: Day, sound: SoundReports) -> list[Stop]:
-    """Return the halts so little shorter than a stop that these reports cannot tell them from one."""
-    least = timedelta(seconds=MIN_DURATION)
-    return [
-        Stop(start, end, 0.0, 0.0, "halt")
-        for start, end in day.halts
-        if least - sound.margin <= end - start < least
-    ]
+    """Return where the vehicle nearly stopped: these reports cannot tell that from a stop.
+
+    It halted for little less than a stop takes, or moved no more than SLIGHT_METRES in that time or longer.
+    """
+    least = timedelta(seconds=MIN_DURATION) - sound.margin
+    metres, halts = day.track.metres, day.halts
+    found: list[Stop] = []
+    for index, (start, end) in enumerate(halts):
+        seconds = (day.second(start), day.second(end))
+        for _, later in halts[index + 1 :]:
+            if metres[int(day.second(later))] - metres[int(seconds[0])] > SLIGHT_METRES:
+                break
+            end = later  # noqa: PLW2901 - the end of the last halt that it came to
+        if end - start < least or any(stop.start < end and start < stop.end for stop in day.stops):
+            continue
+        if found and start <= found[-1].end:
+            found[-1] = Stop(found[-1].start, max(end, found[-1].end), 0.0, 0.0, "halt")
+        else:
+            found.append(Stop(start, end, 0.0, 0.0, "halt"))
+    return found

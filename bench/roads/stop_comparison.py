@@ -58,11 +58,20 @@ class StopComparison(msgspec.Struct, frozen=True, kw_only=True):
 def compare_stops(day: Day, reported: Reported, sound: SoundReports) -> StopComparison:
     """Match the stops of a day by their overlap, each at most once."""
     matched = matches(day.stops, reported.stops)
-    judged = [index for index, stop in enumerate(day.stops) if length(stop) >= JUDGED]
+    # Of a stop before the first or after the last report nobody can know.
+    seen = Stop(sound.instants[0], sound.instants[-1], 0.0, 0.0, "") if sound.instants else None
+    judged = [
+        index for index, stop in enumerate(day.stops) if seen is not None and overlap(stop, seen) >= JUDGED
+    ]
     found = [(day.stops[index], reported.stops[matched[index]]) for index in judged if index in matched]
     begins = [(true.start, told.start) for true, told in found if true.start != day.start]
     ends = [(true.end, told.end) for true, told in found if true.end != day.end]
-    unmatched = [stop for index, stop in enumerate(reported.stops) if index not in matched.values()]
+    unmatched = [
+        stop
+        for index, stop in enumerate(reported.stops)
+        # A span that begins before the first trip, as it has no other.
+        if index not in matched.values() and not (index == 0 and length(stop) < JUDGED)
+    ]
     debatable = debatable_halts(day, sound)
     ignored = tuple(stop for stop in unmatched if _is_mostly_within(stop, debatable))
     return StopComparison(

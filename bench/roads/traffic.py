@@ -44,7 +44,7 @@ def with_stops(
 
 
 def with_jam(rng: random.Random, pieces: Sequence[Piece], *, long_halt: int = 0) -> list[Piece]:
-    """Let traffic stop and go on 150 to 1,500 m in the middle: it creeps 5 to 60 m and halts 5 to 120 s.
+    """Let traffic stop and go on 150 to 1,500 m in the middle: it creeps 8 to 80 m and halts 5 to 75 s.
 
     `long_halt`: seconds of one halt more, somewhere in between.
     """
@@ -53,8 +53,8 @@ def with_jam(rng: random.Random, pieces: Sequence[Piece], *, long_halt: int = 0)
     def creep(piece: Piece) -> list[Piece]:
         first, left = len(creeping), piece.metres
         while left > 0.0:
-            metres = min(left, rng.uniform(5.0, 60.0))
-            halt = rng.randint(5, 120) if rng.random() < 0.8 else 0
+            metres = min(left, rng.uniform(8.0, 80.0))
+            halt = rng.randint(5, 75) if rng.random() < 0.8 else 0
             speed = min(piece.speed, rng.uniform(1.5, 6.0))
             creeping.append(piece._replace(metres=metres, speed=speed, halt=halt))
             left -= metres
