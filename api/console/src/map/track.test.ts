@@ -17,6 +17,7 @@ function fix(seconds: number, longitude: number, latitude = 0, more: object = {}
     latitude,
     speed: 10,
     course: 90,
+    attributes: {},
     ...more,
   };
 }
@@ -27,13 +28,14 @@ describe("a track", () => {
     fix(5, 0, 0),
     fix(6, 5, 5, { valid: false }),
     fix(7, 5, 5, { outdated: true }),
+    fix(8, 5, 5, { attributes: { implausible: true } }),
     fix(10, 2),
     fix(100, 3),
   ]);
 
   test("has valid places only, and counts the others", () => {
     expect([...track.id]).toEqual([0, 10, 100]);
-    expect(track.skipped).toBe(3);
+    expect(track.skipped).toBe(4);
   });
 
   test.each([

@@ -40,7 +40,7 @@ const MOVING_KNOTS = 0.01;
 
 type Fix = Pick<
   Position,
-  "id" | "fixTime" | "valid" | "outdated" | "longitude" | "latitude" | "speed" | "course"
+  "id" | "fixTime" | "valid" | "outdated" | "longitude" | "latitude" | "speed" | "course" | "attributes"
 >;
 
 /** The track of positions that are ordered by their fix times. */
@@ -71,8 +71,8 @@ export function trackOf(positions: readonly Fix[]): Track {
   return track;
 }
 
-function isFix({ valid, outdated, longitude, latitude }: Fix): boolean {
-  return valid && !outdated && (longitude !== 0 || latitude !== 0);
+function isFix({ valid, outdated, longitude, latitude, attributes }: Fix): boolean {
+  return valid && !outdated && !attributes.implausible && (longitude !== 0 || latitude !== 0);
 }
 
 /** The index of the last fix at or before an instant; -1 before the first. */
