@@ -35,7 +35,7 @@ from motorpool.actors.messages.topics import (
     WebEventsLost,
 )
 from motorpool.actors.messages.uplink import DEVICE, StoredElsewhere
-from motorpool.actors.rules.fold import is_latest
+from motorpool.actors.rules.fold import can_be_latest, is_latest
 from motorpool.runtime import Actor, Signal
 from motorpool.storage.cluster.broadcast import BroadcastChannel
 from motorpool.storage.database.database import Database
@@ -114,11 +114,10 @@ class LiveRelay(Actor[Never]):
     def _add_positions(self, stored: tuple[Position, ...]) -> None:
         unsent = self._positions
         for position in stored:
+            known = unsent.get(position.device_id)
             # An older fix that arrives late must not replace the latest.
-            if is_latest(position, unsent.get(position.device_id)):
+            if known is None or is_latest(position, known if can_be_latest(known) else None):
                 unsent[position.device_id] = position
-            else:
-                unsent.setdefault(position.device_id, position)
         self._added.set()
 
     def _add_status(self, status: DeviceStatus) -> None:

@@ -10,6 +10,7 @@ from motorpool.actors.rules.event_rules import (
     MAX_LOOK_BACK,
     NOTHING_STORED,
     FoldState,
+    earlier_start,
     rebuild_state,
     window_start,
 )
@@ -97,6 +98,18 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice]):
         motions = await fold_rows.last_motions(database, latest)
         unmoved = [each for each in wanted if each.device_id not in motions]
         firsts = await fold_rows.first_points(database, unmoved, MAX_LOOK_BACK) if unmoved else {}
+        longer = []
+        for device_id, _, until in wanted:
+            since = earlier_start(
+                points.get(device_id, ()),
+                motions.get(device_id),
+                firsts.get(device_id),
+                rules[device_id].settings,
+            )
+            if since is not None:
+                longer.append(Wanted(device_id, since, until))
+        if longer:
+            points |= await fold_rows.recent_points(database, longer)
         limited = [each for each in wanted if rules[each.device_id].settings.filter_daily_limit]
         counts = await fold_rows.days(database, limited) if limited else {}
         followed = [each for each in wanted if rules[each.device_id].compares_linked_devices]

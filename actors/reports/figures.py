@@ -61,7 +61,8 @@ class Figures(msgspec.Struct, frozen=True, gc=False):
     """Metres; never negative."""
     start_odometer: float
     end_odometer: float
-    """Metres: what the device sent as `odometer` if it did at both ends, else `totalDistance`."""
+    """Metres: what the device sent as `odometer` if it did at both ends; else `totalDistance` at the start,
+    and that plus `distance`."""
     spent_fuel: float
     """Litres; negative if it was refuelled."""
     start_hours: int
@@ -71,11 +72,12 @@ class Figures(msgspec.Struct, frozen=True, gc=False):
     """The unique id of the driver at the start, or else at the end."""
 
 
-def compare(start: EndPoint, end: EndPoint, rules: ReportRules) -> Figures:
-    """Return the figures between two positions of a device with these settings."""
+def compare(start: EndPoint, end: EndPoint, rules: ReportRules, metres: float = 0.0) -> Figures:
+    """Return the figures between two positions of a device with these settings, which came `metres` along."""
     before, after = start.odometer, end.odometer
     if rules.ignore_odometer or not before or not after:
-        before, after = start.total_distance, end.total_distance
+        before = start.total_distance
+        after = before + metres
     return Figures(
         distance=round(max(0.0, after - before), 2),
         start_odometer=before,

@@ -11,53 +11,52 @@ kept and used by reports that begin at different times.
 from collections.abc import Iterable
 from datetime import datetime
 from hashlib import sha256
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 
+from motorpool.actors.reports.path import Path, PathState
 from motorpool.actors.rules.trip_detection import TrackPoint, Transition, TripSettings, TripState, advance
 
 TAIL = 64
-"""Fixes behind the present one that are kept before those that no transition can reach are dropped."""
-
-
-class Fix(TrackPoint, frozen=True, gc=False):
-    """A position as far as trips and stops need it."""
-
-    speed: float
-    """Knots."""
+"""Points behind the present one that are kept before those that no transition can reach are dropped."""
 
 
 class Segment(msgspec.Struct, frozen=True, gc=False):
-    """A trip or a stop, from its first fix to its last, which is the first one of the next segment."""
+    """A trip or a stop, from its first point to its last, which is the first one of the next segment."""
 
     is_moving: bool
-    start: Fix
+    start: TrackPoint
     """CARRIED if it began before this piece."""
-    end: Fix
+    end: TrackPoint
     max_speed: float
-    """Knots: the highest of all fixes of the segment, both ends included; of a segment that began before this
-    piece, of those that the carry has not counted."""
+    """Knots: the highest of all points of the segment, both ends included; of a segment that began before
+    this piece, of those that the carry has not counted."""
+    centimetres: int
+    """The distance from start to end, counted likewise."""
 
 
 class Carry(msgspec.Struct, frozen=True):
-    """Where the machine and its present segment stand between two fixes."""
+    """Where the machine and its present segment stand between two points."""
 
+    state: TripState = TripState()
+    path: PathState = PathState()
     is_moving: bool = False
-    anchor: Fix | None = None
-    window: tuple[Fix, ...] = ()
-    """These three are the `TripState`."""
-    start: Fix | None = None
-    """Where the present segment began; None before the first fix of the report."""
+    """Whether the present segment is a trip."""
+    start: TrackPoint | None = None
+    """Where the present segment began; None before the first point of the report."""
     max_speed: float = 0.0
-    """The highest speed of the present segment before the tail."""
-    tail: tuple[Fix, ...] = ()
-    """The last fixes of the present segment: those where a transition may still lie."""
+    centimetres: int = 0
+    """The highest speed of the present segment before the tail, and the distance up to its first point."""
+    tail: tuple[TrackPoint, ...] = ()
+    """The last points of the present segment: those where a transition may still lie."""
+    steps: tuple[int, ...] = ()
+    """Centimetres that each point of the tail adds to the distance."""
 
     @property
     def key(self) -> bytes:
         """All that the next piece depends on, as a digest."""
-        known = (self.is_moving, self.anchor, self.window, self.tail, self.start is None)
+        known = (self.state, self.path, self.is_moving, self.tail, self.steps, self.start is None)
         return sha256(_encoder.encode(known)).digest()[:16]
 
     def without_start(self) -> "Carry":
@@ -66,11 +65,11 @@ class Carry(msgspec.Struct, frozen=True):
 
     def for_piece(self) -> "Carry":
         """Return it for a piece whose result is to depend on `key` alone."""
-        return msgspec.structs.replace(self.without_start(), max_speed=0.0)
+        return msgspec.structs.replace(self.without_start(), max_speed=0.0, centimetres=0)
 
 
 _encoder = msgspec.json.Encoder()
-CARRIED: Final = Fix(-1, datetime.fromisoformat("1970-01-01T00:00:00+00:00"), 0.0, 0.0, 0.0, 0.0)
+CARRIED: Final = TrackPoint(-1, datetime.fromisoformat("1970-01-01T00:00:00+00:00"), 0.0, 0.0)
 """Stands for the start of a segment that began before the present piece."""
 
 
@@ -78,25 +77,37 @@ class Segmenter:
     """Finds the segments of one device in a piece of its track, which continues from `carry`."""
 
     def __init__(self, carry: Carry, settings: TripSettings) -> None:
-        self._state = TripState(carry.is_moving, carry.anchor, carry.window)
+        self._state = carry.state
         self._settings = settings
+        self._path = Path(carry.path, settings.implausible_speed)
         self._start = carry.start
         self._is_moving = carry.is_moving
         self._max_speed = carry.max_speed
+        self._centimetres = carry.centimetres
         # Transitions refer to the objects of the window by identity; a stored carry has copies in its tail.
-        window = {fix.position_id: fix for fix in carry.window}
-        self._tail = [window.get(fix.position_id, fix) for fix in carry.tail]
+        window = {point.position_id: point for point in carry.state.window}
+        self._tail = [window.get(point.position_id, point) for point in carry.tail]
+        self._steps = list(carry.steps)
+        self._earlier = len(self._tail)
+        """How many points of the tail belong to earlier pieces."""
+        self.earlier_steps: list[tuple[datetime, int]] = []
+        """What trips were found to have come along in earlier pieces: fix times and centimetres of points.
+        They are part of the distances of segments and of the carry."""
         self._tail_limit = TAIL
 
-    def add(self, fixes: Iterable[Fix]) -> list[Segment]:
-        """Continue with fixes in the order of time; return the segments that they complete."""
+    def add(self, points: Iterable[TrackPoint]) -> list[Segment]:
+        """Continue with points in the order of time; return the segments that they complete."""
         state, settings = self._state, self._settings
         found: list[Segment] = []
-        for fix in fixes:
+        for point in points:
+            state, transitions = advance(state, point, settings)
+            if state.doubtful is point or point.is_nowhere:
+                continue
             if self._start is None:
-                self._start = fix
-            self._tail.append(fix)
-            state, transitions = advance(state, fix, settings)
+                self._start = point
+            self._tail.append(point)
+            # One without a fix that repeats the last place is not in the window.
+            self._steps.append(self._path.add(point) if state.window and state.window[-1] is point else 0)
             if transitions:
                 for transition in transitions:
                     self._turn(transition, found)
@@ -109,48 +120,68 @@ class Segmenter:
         """Return where the next piece continues."""
         self._trim(self._state)
         return Carry(
+            state=self._state,
+            path=self._path.state,
             is_moving=self._is_moving,
-            anchor=cast("Fix | None", self._state.anchor),
-            window=cast("tuple[Fix, ...]", self._state.window),
             start=self._start,
             max_speed=self._max_speed,
+            centimetres=self._centimetres,
             tail=tuple(self._tail),
+            steps=tuple(self._steps),
         )
 
     def finish(self) -> list[Segment]:
-        """Return the last segment, which ends with the last fix; nothing if that is also where it starts."""
+        """Return the last segment, which ends with the last point; none if that is also where it starts."""
         found: list[Segment] = []
         if self._tail:
             self._close(len(self._tail) - 1, found)
         return found
 
     def _turn(self, transition: Transition, found: list[Segment]) -> None:
-        # A point that is not in the tail lies before the span: the first fix stands for it.
+        # A point that is not in the tail lies before the span: the first one stands for it.
         index = next(
             (index for index in range(len(self._tail) - 1, 0, -1) if self._tail[index] is transition.point), 0
         )
         self._close(index, found)
-        self._start = self._tail[index]
+        self._drop(index)
+        self._start = self._tail[0]
         self._is_moving = transition.is_moving
-        self._max_speed = 0.0
-        del self._tail[:index]
+        self._max_speed, self._centimetres = 0.0, 0
+        if transition.is_moving:
+            # A trip has the step to its first point, which may have been seen only after the device had left.
+            self._centimetres = self._count(0, 0)
 
     def _close(self, index: int, found: list[Segment]) -> None:
         assert self._start is not None
         end = self._tail[index]
         if end.position_id != self._start.position_id:
             speed = max(self._max_speed, _highest(self._tail[: index + 1]))
-            found.append(Segment(self._is_moving, self._start, end, speed))
+            centimetres = self._centimetres + self._count(1, index)
+            found.append(Segment(self._is_moving, self._start, end, speed, centimetres))
+
+    def _count(self, first: int, last: int) -> int:
+        """Return the sum of steps of points of the tail, which count as the present segment's from now on."""
+        if self._is_moving:
+            for index in range(first, min(last + 1, self._earlier)):
+                if self._steps[index]:
+                    self.earlier_steps.append((self._tail[index].fix_time, self._steps[index]))
+        return sum(self._steps[first : last + 1])
+
+    def _drop(self, count: int) -> None:
+        """Forget the first points of the tail."""
+        del self._tail[:count], self._steps[:count]
+        self._earlier = max(0, self._earlier - count)
 
     def _trim(self, state: TripState) -> None:
-        """Drop the fixes before the window of the machine."""
+        """Drop the points before the window of the machine."""
         first = state.window[0] if state.window else None
-        index = next((index for index, fix in enumerate(self._tail) if fix is first), 0)
+        index = next((index for index, point in enumerate(self._tail) if point is first), 0)
         if index:
             self._max_speed = max(self._max_speed, _highest(self._tail[:index]))
-            del self._tail[:index]
+            self._centimetres += self._count(1, index)
+            self._drop(index)
         self._tail_limit = 2 * len(self._tail) + TAIL
 
 
-def _highest(fixes: Iterable[Fix]) -> float:
-    return max(fix.speed for fix in fixes)
+def _highest(points: Iterable[TrackPoint]) -> float:
+    return max(point.speed for point in points)

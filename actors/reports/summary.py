@@ -9,6 +9,7 @@ from motorpool.actors.reports.figures import compare, knots
 from motorpool.actors.reports.items import SummaryItem
 from motorpool.actors.reports.periods import Period, find_periods
 from motorpool.actors.reports.sources import ReportQuery, ReportRules, Sources, Viewer
+from motorpool.actors.reports.track import find_distances
 from motorpool.storage.records import Device
 from motorpool.storage.reports import report_rows
 
@@ -22,9 +23,10 @@ async def summary(
     if not query.daily:
         async with sources.slots:
             found = await find_periods(sources, device.id, query.start, query.end, zone)
+            distances = await find_distances(sources, device.id, query.start, query.end, rules.trips, zone)
         if found:
             whole = Period(found[0].first, found[-1].last, max(period.max_speed for period in found))
-            yield [_item(device, rules, whole)]
+            yield [_item(device, rules, whole, sum(metres for _, metres in distances))]
         return
     start: datetime | None = query.start
     while start is not None:
@@ -36,15 +38,20 @@ async def summary(
             days = list(islice(midnights(first, zone), MAX_DAYS - 1))
             later = days[-1] if days and days[-1] <= query.end else None
             end = query.end if later is None else later - TICK
-            found = await find_periods(
-                sources, device.id, max(start, midnight_before(first, zone)), end, zone
-            )
-        yield [_item(device, rules, period) for period in found]
+            begin = max(start, midnight_before(first, zone))
+            found = await find_periods(sources, device.id, begin, end, zone)
+            distances = await find_distances(sources, device.id, begin, end, rules.trips, zone)
+        items = []
+        for period in found:
+            # Both are in order; days without positions have no period.
+            metres = next(metres for ends, metres in distances if period.first.fix_time < ends)
+            items.append(_item(device, rules, period, metres))
+        yield items
         start = later
 
 
-def _item(device: Device, rules: ReportRules, period: Period) -> SummaryItem:
-    figures = compare(period.first, period.last, rules)
+def _item(device: Device, rules: ReportRules, period: Period, metres: float) -> SummaryItem:
+    figures = compare(period.first, period.last, rules, metres)
     hours = max(0, figures.end_hours - figures.start_hours)
     return SummaryItem(
         device_id=device.id,

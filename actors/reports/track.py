@@ -4,19 +4,20 @@ Days that are over are kept with the result, and looked up by what it depends on
 settings and the state of the machine at its beginning.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta, tzinfo
 from hashlib import sha256
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import msgspec
 
 from motorpool.actors.reports.days import TICK, Piece, pieces
 from motorpool.actors.reports.figures import EndPoint, end_point
-from motorpool.actors.reports.segments import Carry, Fix, Segment, Segmenter
+from motorpool.actors.reports.segments import Carry, Segment, Segmenter
 from motorpool.actors.reports.sources import Sources
-from motorpool.actors.rules.trip_detection import TripSettings, TripState, advance
+from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import report_days
 from motorpool.storage.reports import report_rows
@@ -25,6 +26,8 @@ LOOK_BACK = timedelta(hours=24)
 """Positions this long before a report are read to continue the state machine."""
 FINISHED = timedelta(hours=2)
 """Time after the end of a day at which its result is kept: twice `report_days.LATE`."""
+RULES = 2
+"""Version of the rules that find trips; what is kept was found by the present one."""
 BATCH = 31
 """Pieces whose ends are read, and that are stored, in one statement."""
 _EARLIEST = datetime(1, 1, 3, tzinfo=UTC)
@@ -37,6 +40,8 @@ class Ends(NamedTuple):
     start: EndPoint
     end: EndPoint
     max_speed: float
+    centimetres: int
+    """The distance from start to end."""
 
 
 class _Part(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -45,6 +50,8 @@ class _Part(msgspec.Struct, frozen=True, gc=False, array_like=True):
     is_moving: bool
     end: EndPoint
     max_speed: float
+    centimetres: int
+    """The distance, but what the carry before the piece has counted."""
 
 
 class _Record(msgspec.Struct, frozen=True):
@@ -55,6 +62,8 @@ class _Record(msgspec.Struct, frozen=True):
     parts: list[_Part]
     carry: Carry
     """After it; `start` is CARRIED if no segment began in the piece."""
+    earlier_steps: list[tuple[datetime, int]]
+    """`Segmenter.earlier_steps`"""
 
 
 class _Worked(NamedTuple):
@@ -64,10 +73,11 @@ class _Worked(NamedTuple):
     before: Carry
     segments: list[Segment]
     after: Carry
+    earlier_steps: list[tuple[datetime, int]]
 
     @property
-    def first(self) -> Fix | None:
-        """The first fix, if there was none in the span before the piece."""
+    def first(self) -> TrackPoint | None:
+        """The first point, if there was none in the span before the piece."""
         if self.before.start is not None:
             return None
         return self.segments[0].start if self.segments else self.after.start
@@ -91,45 +101,85 @@ async def find_segments(
 
     `kept` says whether results of finished days are looked up and stored.
     """
-    run = _Run(sources, device_id, settings)
+    return (await _run(sources, device_id, start, end, settings, zone, kept=kept)).found
+
+
+async def find_distances(
+    sources: Sources,
+    device_id: int,
+    start: datetime,
+    end: datetime,
+    settings: TripSettings,
+    zone: tzinfo,
+    *,
+    kept: bool = True,
+) -> list[tuple[datetime, float]]:
+    """Return the ends of the local days of a span, and the metres that the device came on trips in each."""
+    run = await _run(sources, device_id, start, end, settings, zone, kept=kept)
+    return [(ends, centimetres / 100) for ends, centimetres in zip(run.ends, run.centimetres, strict=True)]
+
+
+async def _run(
+    sources: Sources,
+    device_id: int,
+    start: datetime,
+    end: datetime,
+    settings: TripSettings,
+    zone: tzinfo,
+    *,
+    kept: bool,
+) -> "_Run":
     finished = sources.system.clock.now() - FINISHED if kept else datetime.min.replace(tzinfo=UTC)
-    return await run.find(pieces(start, end, zone), finished)
+    run = _Run(sources, device_id, settings, pieces(start, end, zone), finished)
+    await run.find()
+    return run
 
 
 class _Run:
     """Works out the pieces of one device in order."""
 
-    def __init__(self, sources: Sources, device_id: int, settings: TripSettings) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        device_id: int,
+        settings: TripSettings,
+        wanted: Sequence[Piece],
+        finished: datetime,
+    ) -> None:
+        """Results of days that end before `finished` are kept."""
         self._database = sources.database
+        self._wanted = wanted
+        self._finished = finished
         self._device_id = device_id
         self._settings = settings
-        self._digest = sha256(_encoder.encode(settings)).digest()[:16]
+        self._digest = sha256(_encoder.encode((RULES, settings))).digest()[:16]
         self._known: Mapping[report_days.Key, bytes] = {}
         self._version: int | None = None
         """That of the device before positions were read; None while none were."""
-        self._finished = datetime.min.replace(tzinfo=UTC)
         self._carry = Carry()
         self._start: EndPoint | None = None
         """Where the present segment began."""
         self._max_speed = 0.0
-        """Its highest speed before the tail of the carry."""
-        self._found: list[Ends] = []
+        self._centimetres = 0
+        """Its highest speed and its distance before the tail of the carry."""
+        self.found: list[Ends] = []
+        self.ends = [piece.ends for piece in wanted]
+        self.centimetres = [0] * len(wanted)
+        """How far the device came on trips in each piece."""
 
-    async def find(self, wanted: Sequence[Piece], finished: datetime) -> list[Ends]:
-        self._finished = finished
+    async def find(self) -> None:
+        wanted = self._wanted
         if any(self._may_keep(piece) for piece in wanted):
             self._known = await report_days.read(
                 self._database, self._device_id, self._digest, wanted[0].begins, wanted[-1].ends
             )
         state = await state_before(self._database, self._device_id, wanted[0].begins, self._settings)
-        self._carry = Carry(
-            state.is_moving, cast("Fix | None", state.anchor), cast("tuple[Fix, ...]", state.window)
-        )
+        self._carry = Carry(state, is_moving=state.is_moving)
         index = 0
         while index < len(wanted):
             stored = await self._look_up(wanted[index])
             if stored is not None:
-                self._join(stored)
+                self._join(index, stored)
                 index += 1
                 continue
             if self._version is None and self._finished > _EARLIEST:
@@ -139,13 +189,12 @@ class _Run:
             async with aclosing(self._work(wanted[index:])) as results:
                 async for each in results:
                     worked.append(each)
-                    index += 1
                     if len(worked) == BATCH:
                         break
             for record in await self._complete(worked):
-                self._join(record)
+                self._join(index, record)
+                index += 1
         await self._finish()
-        return self._found
 
     def _may_keep(self, piece: Piece) -> bool:
         return piece.is_whole and piece.ends <= self._finished
@@ -167,17 +216,17 @@ class _Run:
         present = 0
         async with aclosing(rows):
             async for batch in rows:
-                fixes = [Fix(*row.values()) for row in batch]
-                while fixes:
+                points = [TrackPoint(*row.values()) for row in batch]
+                while points:
                     ends = wanted[present].ends
-                    count = len(fixes)
-                    if fixes[-1].fix_time >= ends:
-                        count = next(i for i, fix in enumerate(fixes) if fix.fix_time >= ends)
-                    segments += segmenter.add(fixes[:count])
-                    fixes = fixes[count:]
-                    if fixes:
+                    count = len(points)
+                    if points[-1].fix_time >= ends:
+                        count = next(i for i, point in enumerate(points) if point.fix_time >= ends)
+                    segments += segmenter.add(points[:count])
+                    points = points[count:]
+                    if points:
                         after = segmenter.carry()
-                        yield _Worked(wanted[present], before, segments, after)
+                        yield _Worked(wanted[present], before, segments, after, segmenter.earlier_steps)
                         before, segments = after, []
                         present += 1
                         if self._is_known(wanted[present], before):
@@ -185,7 +234,7 @@ class _Run:
                         segmenter = Segmenter(before.for_piece(), self._settings)
         for piece in wanted[present:]:
             after = segmenter.carry()
-            yield _Worked(piece, before, segments, after)
+            yield _Worked(piece, before, segments, after, segmenter.earlier_steps)
             before, segments = after, []
             segmenter = Segmenter(before.for_piece(), self._settings)
 
@@ -198,8 +247,8 @@ class _Run:
 
     async def _complete(self, worked: Sequence[_Worked]) -> list[_Record]:
         """Read the ends of segments, and keep the results of finished days."""
-        fixes = [fix for each in worked for fix in (each.first, *(part.end for part in each.segments))]
-        points, is_complete = await self._points([fix for fix in fixes if fix is not None])
+        ends = [point for each in worked for point in (each.first, *(part.end for part in each.segments))]
+        points, is_complete = await self._points([point for point in ends if point is not None])
         records = []
         days = []
         for each in worked:
@@ -207,10 +256,11 @@ class _Run:
             record = _Record(
                 points[first.position_id] if first is not None else None,
                 [
-                    _Part(part.is_moving, points[part.end.position_id], part.max_speed)
+                    _Part(part.is_moving, points[part.end.position_id], part.max_speed, part.centimetres)
                     for part in each.segments
                 ],
                 each.after.without_start(),
+                each.earlier_steps,
             )
             records.append(record)
             if (
@@ -224,49 +274,74 @@ class _Run:
             await report_days.store(self._database, self._device_id, self._version, self._digest, days)
         return records
 
-    async def _points(self, fixes: Sequence[Fix]) -> tuple[dict[int, EndPoint], bool]:
-        """Read positions by their fixes; also return whether all were still there."""
-        if not fixes:
+    async def _points(self, wanted: Sequence[TrackPoint]) -> tuple[dict[int, EndPoint], bool]:
+        """Read the positions of points; also return whether all were still there."""
+        if not wanted:
             return {}, True
-        times = [fix.fix_time for fix in fixes]
+        times = [point.fix_time for point in wanted]
         rows = await report_rows.end_positions(
             self._database,
             self._device_id,
-            sorted({fix.position_id for fix in fixes}),
+            sorted({point.position_id for point in wanted}),
             min(times),
             max(times),
         )
         points = {position_id: end_point(position) for position_id, position in rows.items()}
         is_complete = True
-        for fix in fixes:
-            if fix.position_id not in points:
+        for point in wanted:
+            if point.position_id not in points:
                 is_complete = False
-                points[fix.position_id] = EndPoint(fix.position_id, fix.fix_time, fix.latitude, fix.longitude)
+                points[point.position_id] = EndPoint(
+                    point.position_id, point.fix_time, point.latitude, point.longitude
+                )
         return points, is_complete
 
-    def _join(self, record: _Record) -> None:
+    def _join(self, index: int, record: _Record) -> None:
         """Continue with what a piece amounts to."""
+        carry = record.carry
+        on_trips = carry.centimetres if carry.is_moving else 0
+        on_trips += sum(part.centimetres for part in record.parts if part.is_moving)
+        self.centimetres[index] += on_trips - self._count(record.earlier_steps)
         if self._start is None:
             self._start = record.first
         for part in record.parts:
-            self._close(part.is_moving, part.end, part.max_speed)
-            self._start, self._max_speed = part.end, 0.0
-        self._max_speed = max(self._max_speed, record.carry.max_speed)
-        self._carry = record.carry
+            self._close(part.is_moving, part.end, part.max_speed, part.centimetres)
+            self._start, self._max_speed, self._centimetres = part.end, 0.0, 0
+        self._max_speed = max(self._max_speed, carry.max_speed)
+        self._centimetres += carry.centimetres
+        self._carry = carry
 
-    def _close(self, is_moving: bool, end: EndPoint, max_speed: float) -> None:
+    def _count(self, steps: Iterable[tuple[datetime, int]]) -> int:
+        """Count steps of trips for the pieces in which they lie; return their sum."""
+        total = 0
+        for fix_time, centimetres in steps:
+            self.centimetres[bisect_right(self.ends, fix_time)] += centimetres
+            total += centimetres
+        return total
+
+    def _close(self, is_moving: bool, end: EndPoint, max_speed: float, centimetres: int) -> None:
         start = self._start
         assert start is not None
         if start.position_id != end.position_id:
-            self._found.append(Ends(is_moving, start, end, max(self._max_speed, max_speed)))
+            highest = max(self._max_speed, max_speed)
+            self.found.append(Ends(is_moving, start, end, highest, self._centimetres + centimetres))
 
     async def _finish(self) -> None:
         """End the last segment with the last position of the span."""
-        tail = self._carry.tail
-        if self._start is not None and tail:
-            points, _ = await self._points(tail[-1:])
-            highest = max(fix.speed for fix in tail)
-            self._close(self._carry.is_moving, points[tail[-1].position_id], highest)
+        carry = self._carry
+        if self._start is None or not carry.tail:
+            return
+        last = carry.tail[-1]
+        points, _ = await self._points([last])
+        if carry.is_moving:
+            times = (point.fix_time for point in carry.tail[1:])
+            self._count(zip(times, carry.steps[1:], strict=True))
+        self._close(
+            carry.is_moving,
+            points[last.position_id],
+            max(point.speed for point in carry.tail),
+            sum(carry.steps[1:]),
+        )
 
 
 async def is_covered(database: Database, device_id: int, piece: Piece) -> bool:
@@ -282,19 +357,17 @@ async def state_before(
 ) -> TripState:
     """Return the state of the state machine just before an instant.
 
-    It starts from the last event of motion, and follows the positions since, at most 24 hours of them
+    It is that after the positions of the 24 hours before, or the last one before these if there is none
     (docs/decisions/0162).
     """
-    event = await report_rows.last_motion_event(database, device_id, instant)
-    begin = max(instant, _EARLIEST) - LOOK_BACK
+    begin, until = max(instant, _EARLIEST) - LOOK_BACK, max(instant, _EARLIEST) - TICK
     state = TripState()
-    if event is not None:
-        anchor = Fix(*event.position.values()) if event.position is not None else None
-        state = TripState(is_moving=event.is_moving, anchor=anchor)
-        begin = max(begin, event.time)
-    until = max(instant, _EARLIEST) - TICK
     async with aclosing(report_rows.pages_of_track(database, device_id, begin, until)) as pages:
         async for rows in pages:
             for row in rows:
-                state, _ = advance(state, Fix(*row.values()), settings)
+                state, _ = advance(state, TrackPoint(*row.values()), settings)
+    if state.anchor is None:
+        last = await report_rows.last_of_track(database, device_id, until)
+        if last is not None:
+            state, _ = advance(state, TrackPoint(*last.values()), settings)
     return state

@@ -21,15 +21,16 @@ async def trips(
     rules = await sources.rules_of(device)
     async with aclosing(_segments(sources, viewer, device, query, rules, is_moving=True)) as parts:
         async for part in parts:
-            figures = [compare(start, end, rules) for _, start, end, _ in part]
+            figures = [compare(each.start, each.end, rules, each.centimetres / 100) for each in part]
             names = await driver_names(
                 sources.database, viewer, (each.driver for each in figures if each.driver)
             )
-            points = [point for _, start, end, _ in part for point in (start, end)]
+            points = [point for ends in part for point in (ends.start, ends.end)]
             addresses = await with_addresses(sources, points)
             places = await in_words(sources, viewer, points, addresses)
             items = []
-            for index, ((_, start, end, max_speed), each) in enumerate(zip(part, figures, strict=True)):
+            for index, (ends, each) in enumerate(zip(part, figures, strict=True)):
+                start, end = ends.start, ends.end
                 seconds = seconds_between(start, end)
                 items.append(
                     TripItem(
@@ -37,7 +38,7 @@ async def trips(
                         device_name=device.name,
                         distance=each.distance,
                         average_speed=knots(each.distance, seconds),
-                        max_speed=max_speed,
+                        max_speed=ends.max_speed,
                         spent_fuel=each.spent_fuel,
                         start_odometer=each.start_odometer,
                         end_odometer=each.end_odometer,
@@ -68,11 +69,12 @@ async def stops(
     rules = await sources.rules_of(device)
     async with aclosing(_segments(sources, viewer, device, query, rules, is_moving=False)) as parts:
         async for part in parts:
-            points = [start for _, start, _, _ in part]
+            points = [ends.start for ends in part]
             addresses = await with_addresses(sources, points)
             places = await in_words(sources, viewer, points, addresses)
             items = []
-            for (_, start, end, _), address, place in zip(part, addresses, places, strict=True):
+            for ends, address, place in zip(part, addresses, places, strict=True):
+                start, end = ends.start, ends.end
                 each = compare(start, end, rules)
                 items.append(
                     StopItem(

@@ -32,7 +32,8 @@ def add_distance(
     """Add `distance` (metres since the last position, unless the device sent it) and `totalDistance`.
 
     `is_next` is false for a report from before `last`, or from the future: no way leads from there to here,
-    so its distance is 0, and its total that of `last`.
+    so its distance is 0, and its total that of `last`. None leads to 0, 0 either, where devices without a fix
+    say they are.
     """
     travelled = attributes.get("distance")
     if not isinstance(travelled, NUMBER) or not -MAX_DISTANCE < travelled < MAX_DISTANCE:
@@ -42,6 +43,7 @@ def add_distance(
             and report.located
             and last is not None
             and not (last.latitude == 0 and last.longitude == 0)
+            and (report.valid or report.latitude != 0 or report.longitude != 0)
         ):
             travelled = round(
                 great_circle(last.latitude, last.longitude, report.latitude, report.longitude), 2
@@ -51,3 +53,10 @@ def add_distance(
     if not isinstance(before, NUMBER):
         before = 0.0
     attributes["totalDistance"] = round(before + travelled, 2) if is_next else float(before)
+
+
+def remove_distance(report: PositionReport, last: Position | None, attributes: dict[str, Any]) -> None:
+    """Take back what was added for a report from where the device cannot be."""
+    if "distance" not in report.attributes:
+        del attributes["distance"]
+    add_distance(report, last, attributes, is_next=False)

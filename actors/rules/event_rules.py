@@ -22,7 +22,7 @@ from motorpool.actors.rules.geofence_visits import crossing_events, visit_events
 from motorpool.actors.rules.ignition import ignition_events
 from motorpool.actors.rules.maintenance_due import maintenance_events
 from motorpool.actors.rules.media_events import MEDIA, media_events, result_events
-from motorpool.actors.rules.motion import motion_events, rebuild_trip
+from motorpool.actors.rules.motion import located_of, motion_events, rebuild_trip
 from motorpool.actors.rules.overspeed import OverspeedState, check_speed, rebuild_overspeed
 from motorpool.actors.rules.proximity import proximity_events, rebuild_near, unaccompanied_events
 from motorpool.actors.rules.rule_settings import RuleSettings
@@ -33,7 +33,13 @@ from motorpool.actors.rules.sensor_events import (
     sensor_events,
 )
 from motorpool.actors.rules.times import UNKNOWN_FIX_TIME
-from motorpool.actors.rules.trip_detection import TrackPoint, TripState, track_point
+from motorpool.actors.rules.trip_detection import (
+    WINDOW_SPANS,
+    TrackPoint,
+    TripState,
+    is_within,
+    track_point,
+)
 from motorpool.storage.records import Event, Position
 from motorpool.storage.rules.fold_rows import Motion
 
@@ -94,6 +100,22 @@ def late_events_of(position: Position, known: Sequence[Event]) -> tuple[Event, .
     return tuple(found)
 
 
+def events_of_implausible(
+    position: Position, state: FoldState, rules: DeviceRules, *, known: Sequence[Event] = ()
+) -> PositionEvents:
+    """Return the events of a position where the device cannot be.
+
+    Beside those of a late one they are its alarms, since the next position may not tell of them any more.
+    `known` are as for `events_of`.
+    """
+    found = list(late_events_of(position, known))
+    if "alarm" in position.attributes:
+        ignore_duplicates = rules.settings.event_ignore_duplicate_alerts
+        found += alarm_events(position, state.latest, ignore_duplicates=ignore_duplicates)
+    trip = state.trip.doubting(track_point(position))
+    return PositionEvents(tuple(found), msgspec.structs.replace(state, trip=trip), None)
+
+
 def events_of(
     position: Position,
     state: FoldState,
@@ -138,7 +160,7 @@ def events_of(
 
     trip, point = state.trip, None
     dated_back: tuple[tuple[Event, TrackPoint], ...] = ()
-    if not position.outdated or trip.anchor is not None:
+    if not position.outdated:
         point = track_point(position)
         moves, trip = motion_events(position, point, trip, settings.trips)
         if moves:
@@ -180,9 +202,51 @@ def events_of(
 
 
 def window_start(latest: Position, settings: RuleSettings) -> datetime:
-    """Return the fix time from which on positions are needed to rebuild the state."""
-    seconds = max(settings.report_trip_min_duration, settings.event_overspeed_minimal_duration)
-    return latest.fix_time - min(MAX_LOOK_BACK, timedelta(seconds=min(seconds, 1e6)))
+    """Return the fix time from which on positions are needed to rebuild the state of most devices."""
+    seconds = max(3 * settings.report_trip_min_duration, settings.event_overspeed_minimal_duration)
+    return _before(latest, seconds)
+
+
+def earlier_start(
+    points: Sequence[Position], motion: Motion | None, first: Position | None, settings: RuleSettings
+) -> datetime | None:
+    """Return the fix time from which on they are, if `points`, those from `window_start` on, are too few.
+
+    So it is for a device on a trip that has not come far lately, for one that has lost its fix, and for one
+    that stands elsewhere than it stopped, at `motion` or `first`: it was found there, after implausible
+    positions.
+    """
+    known = [point for point in located_of(_inputs(points)) if "implausible" not in point.attributes]
+    if not known:
+        return None
+    latest = known[-1]
+    fixed = next((point for point in reversed(known) if point.valid), latest)
+    since = usual = window_start(latest, settings)
+    if fixed is not latest:
+        since = _reach(fixed, settings)
+    place, distance = track_point(latest), settings.report_trip_min_distance
+    if motion is not None and motion.is_moving:
+        lately = _before(latest, settings.report_trip_min_duration)
+        if not any(
+            point.fix_time >= lately and not is_within(track_point(point), place, 2 * distance)
+            for point in known
+        ):
+            # Only who was further away lately keeps no older points that are near to where it is now.
+            since = min(since, _reach(fixed, settings))
+    else:
+        stopped = motion.position if motion is not None else first
+        if stopped is not None and not is_within(track_point(stopped), place, distance):
+            since = min(since, max(stopped.fix_time, latest.fix_time - MAX_LOOK_BACK))
+    return since if since < usual else None
+
+
+def _reach(position: Position, settings: RuleSettings) -> datetime:
+    """Return how far the window of the trip machine reaches back at a position, and a little more."""
+    return _before(position, (WINDOW_SPANS + 1) * settings.report_trip_min_duration)
+
+
+def _before(position: Position, seconds: float) -> datetime:
+    return position.fix_time - min(MAX_LOOK_BACK, timedelta(seconds=min(seconds, 1e6)))
 
 
 def rebuild_state(
@@ -211,16 +275,17 @@ def rebuild_state(
         trip=rebuild_trip(inputs, first, motion, rules.settings.trips),
         day=latest.fix_time.toordinal(),
         stored_that_day=stored_that_day,
-        overspeed=rebuild_overspeed(inputs, rules),
+        overspeed=rebuild_overspeed((each for each in inputs if "implausible" not in each.attributes), rules),
         near=rebuild_near(latest, near or {}, linked, rules.settings),
         sensors=rebuild_sensors(latest, rules.sensor_limits),
     )
 
 
 def _inputs(points: Iterable[Position]) -> Iterator[Position]:
-    """Yield the positions that became the latest: a late one was no input of the rules."""
+    """Yield the positions that became the latest, and implausible ones; the rules did not see late ones."""
     newest = UNKNOWN_FIX_TIME
     for point in points:
         if point.fix_time >= newest:
-            newest = point.fix_time
+            if "implausible" not in point.attributes:
+                newest = point.fix_time
             yield point

@@ -15,11 +15,11 @@ from motorpool.actors.rules.carried_values import add_hours, copy_attributes
 from motorpool.actors.rules.cell_networks import complete_network
 from motorpool.actors.rules.computed import Failures, Variables, compute_values
 from motorpool.actors.rules.device_rules import UNCONFIGURED, DeviceRules
-from motorpool.actors.rules.distance import add_distance
-from motorpool.actors.rules.event_rules import FoldState, events_of, late_events_of
+from motorpool.actors.rules.distance import add_distance, remove_distance
+from motorpool.actors.rules.event_rules import FoldState, events_of, events_of_implausible, late_events_of
 from motorpool.actors.rules.filters import is_dropped
 from motorpool.actors.rules.geofence_index import EMPTY
-from motorpool.actors.rules.rule_settings import DEFAULTS
+from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.actors.rules.sensor_events import put_state
 from motorpool.actors.rules.times import (
     ROLLOVER_AGE,
@@ -140,6 +140,13 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         rules.calendar is not None and not rules.calendar.covers(fix_time, server_time)
     ):
         return FoldResult(None, context.events, state, failures)
+    is_implausible = (
+        replaces and not outdated and not _is_believed(report, fix_time, server_time, state, settings)
+    )
+    if is_implausible:
+        replaces = False
+        attributes["implausible"] = True
+        remove_distance(report, latest, attributes)
     add_motion(report, latest, attributes, settings.event_motion_speed_threshold)
     if rules.computed:
         variables = _variables(attributes, position, latest, context)
@@ -148,6 +155,11 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
             position = msgspec.structs.replace(position, **fields)
         failures += more
     _add_known(position, latest, rules)
+    if is_implausible:
+        attributes["implausible"] = True
+    else:
+        # Neither devices nor expressions say so.
+        attributes.pop("implausible", None)
     known = context.events
     if replaces:
         found = events_of(position, state, rules, known=known, linked=context.linked)
@@ -156,9 +168,30 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         return FoldResult(
             position, known + found.events, found.state, failures, found.point, found.dated_back
         )
+    if is_implausible:
+        found = events_of_implausible(position, state, rules, known=known)
+        events, state = found.events, found.state
+    else:
+        events = late_events_of(position, known)
     if fix_time.toordinal() == state.day and not is_future:
         state = msgspec.structs.replace(state, stored_that_day=state.stored_that_day + 1)
-    return FoldResult(position, known + late_events_of(position, known), state, failures)
+    return FoldResult(position, known + events, state, failures)
+
+
+def _is_believed(
+    report: PositionReport,
+    fix_time: datetime,
+    server_time: datetime,
+    state: FoldState,
+    settings: RuleSettings,
+) -> bool:
+    """Whether the device can be at the location of a report (docs/events.md#implausible-positions)."""
+    ahead = (fix_time - server_time).total_seconds() if fix_time > server_time else 0.0
+    # A third of what it takes by keyword.
+    point = TrackPoint(
+        0, fix_time, report.latitude, report.longitude, report.speed, report.valid, None, ahead
+    )
+    return state.trip.believes(point, settings.trips)
 
 
 def _add_known(position: Position, latest: Position | None, rules: DeviceRules) -> None:
@@ -240,5 +273,9 @@ def add_motion(
 
 def is_latest(position: Position, latest: Position | None) -> bool:
     """Whether `position` replaces `latest`; of two with one fix time the one that arrived later does."""
-    is_newer = latest is None or position.fix_time >= latest.fix_time
-    return is_newer and position.fix_time - position.server_time <= FUTURE
+    return (latest is None or position.fix_time >= latest.fix_time) and can_be_latest(position)
+
+
+def can_be_latest(position: Position) -> bool:
+    """Whether a position says where the device is now: no fix from the future, nor where it cannot be."""
+    return position.fix_time - position.server_time <= FUTURE and "implausible" not in position.attributes

@@ -1,9 +1,18 @@
 """Events of motion (docs/events.md#motion, docs/decisions/0155)."""
 
 from collections.abc import Iterable
+from itertools import dropwhile
 
-from motorpool.actors.rules.times import UNKNOWN_FIX_TIME
-from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance, track_point
+from msgspec.structs import replace
+
+from motorpool.actors.rules.trip_detection import (
+    TrackPoint,
+    TripSettings,
+    TripState,
+    advance,
+    is_within,
+    track_point,
+)
 from motorpool.storage.records import Event, Position
 from motorpool.storage.rules.fold_rows import Motion
 
@@ -12,7 +21,7 @@ def motion_events(
     position: Position, point: TrackPoint, state: TripState, settings: TripSettings
 ) -> tuple[list[tuple[Event, TrackPoint]], TripState]:
     """Return events of starts and stops, each with the point to which it is dated back, and the new state."""
-    state, transitions = advance(state, point, settings)
+    state, transitions = advance(state, point, settings, is_believed=True)
     if not transitions:
         return [], state
     return [
@@ -29,6 +38,17 @@ def motion_events(
     ], state
 
 
+def located_of(points: Iterable[Position]) -> list[Position]:
+    """Return the positions that say where a device was, of some in a row."""
+    located = [position for position in points if not position.outdated]
+    # Whether those without a fix say anything is told by the one before them that has one.
+    return list(dropwhile(lambda position: not _is_fix(position), located)) or located
+
+
+def _is_fix(position: Position) -> bool:
+    return position.valid and "implausible" not in position.attributes
+
+
 def rebuild_trip(
     points: Iterable[Position], first: Position | None, motion: Motion | None, settings: TripSettings
 ) -> TripState:
@@ -36,12 +56,34 @@ def rebuild_trip(
 
     Without one, the device stands where it was at `first`.
     """
-    state = TripState()
-    for point in points:
-        # What a device without a location sends leads nowhere.
-        if point.fix_time != UNKNOWN_FIX_TIME:
-            state, _ = advance(state, track_point(point), settings)
-    if motion is not None:
-        return TripState(motion.is_moving, track_point(motion.position), state.window)
-    is_known = first is not None and first.fix_time != UNKNOWN_FIX_TIME
-    return TripState(False, track_point(first) if first and is_known else state.anchor, state.window)
+    located = located_of(points)
+    is_moving, since = (motion.is_moving, motion.position) if motion is not None else (False, first)
+    anchor = track_point(since) if since is not None else None
+    has_turned = anchor is not None and bool(located) and anchor.fix_time <= located[0].fix_time
+    # Before its last transition it was the other way round.
+    state = TripState(is_moving, anchor) if has_turned else TripState(motion is not None and not is_moving)
+    for position in located:
+        point = track_point(position)
+        if "implausible" in position.attributes:
+            state = state.doubting(point)
+            continue
+        before = state
+        state, transitions = advance(state, point, settings, is_believed=True)
+        if has_turned and transitions:
+            # Positions before these told otherwise: there was no event.
+            state = replace(state, is_moving=is_moving, anchor=anchor, elsewhere=before.elsewhere)
+        elif since is not None and position.id == since.id:
+            has_turned = True
+            state = replace(state, is_moving=is_moving, anchor=anchor, elsewhere=None)
+    if anchor is None:
+        anchor = state.anchor
+    elsewhere = None
+    if not is_moving and state.window:
+        elsewhere = state.elsewhere
+        place = elsewhere or anchor
+        if place is not None and not any(
+            is_within(place, each, settings.min_distance) for each in state.window
+        ):
+            # It has been there for longer than these points tell.
+            elsewhere = state.window[0]
+    return replace(state, is_moving=is_moving, anchor=anchor, elsewhere=elsewhere)

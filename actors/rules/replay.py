@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from motorpool.actors.rules.device_rules import DeviceRules
-from motorpool.actors.rules.event_rules import FoldState, events_of
+from motorpool.actors.rules.event_rules import FoldState, events_of, events_of_implausible
 from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.actors.rules.fold import is_latest
 from motorpool.storage.records import Event, Position
@@ -51,9 +51,12 @@ class Replay:
     def events(self, position: Position) -> Iterator[Replayed]:
         """Yield the events of the next position whose types are REPLAYED."""
         state = self._state
-        if not is_latest(position, state.latest):
+        if "implausible" in position.attributes:
+            found = events_of_implausible(position, state, self._rules)
+        elif is_latest(position, state.latest):
+            found = events_of(position, state, self._rules, linked=None)
+        else:
             return
-        found = events_of(position, state, self._rules, linked=None)
         self._state = found.state
         dated_back = {id(event): point for event, point in found.dated_back}
         for event in found.events:

@@ -97,6 +97,11 @@ class RuleSettings:
         TripSettings().stop_gap
     )
     """Time without positions after which a drive in between is a trip of its own."""
+    position_implausible_speed: Annotated[float, _key("position.implausibleSpeed", "kn", least=0)] = (
+        TripSettings().implausible_speed
+    )
+    """A position that only a faster device could have reached is marked `implausible` and is not the latest,
+    unless the one before was and is near to it; 0: none is."""
     report_ignore_odometer: Annotated[bool, _key("report.ignoreOdometer")] = False
     """Whether distances in reports are those of the positions, although the device has an odometer."""
 
@@ -174,7 +179,10 @@ class RuleSettings:
     def trips(self) -> TripSettings:
         """What makes a trip and what a stop."""
         return TripSettings(
-            self.report_trip_min_distance, self.report_trip_min_duration, self.report_trip_stop_gap
+            self.report_trip_min_distance,
+            self.report_trip_min_duration,
+            self.report_trip_stop_gap,
+            self.position_implausible_speed,
         )
 
     @cached_property

@@ -1,29 +1,57 @@
 """When a device starts and stops moving: a state machine over its positions (docs/events.md#motion).
 
-Pure. The pipeline calls it for each position that becomes the latest, the reports over stored positions.
+Pure. The pipeline calls it for each position that becomes the latest, the reports over stored positions. What
+it remembers besides the last transition is a window of points that depends on the last minutes alone, so that
+after a restart it goes on as if it had not stopped.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Final
+from math import cos, hypot, radians
+from typing import Final, NamedTuple
 
 import msgspec
 
 from motorpool.actors.rules.distance import DEGREE, great_circle
 from motorpool.storage.records import Position
 
-WINDOW_SLOTS = 64
-"""Of the points of a 64th of `min_duration` only the first is kept once there is a newer one: a device that
-reports each second has 60 points and not 180. Slots begin at fixed times, so that it does not matter when the
-machine was started."""
-MAX_WINDOW_POINTS = 512
+REST_SHARE = 0.25
+"""Of `min_distance`: the extent within which a device that rests for `min_duration` remains. One whose
+receiver drifts further has to remain there for longer, in proportion."""
+WINDOW_SPANS = 10
+"""Times `min_duration` that the window reaches back; a device that remains within `min_distance` that long
+has stopped, however it moves there."""
+STILL_SHARE = 0.1
+"""Of `min_distance`: a device that remains within this has come to rest."""
+STRAIGHT = 0.6
+"""Share of the way that a drifting receiver seems to have come along, at most."""
+FAST_KNOTS = 1.8
+"""A device that reports this speed moves."""
+KNOT: Final = 1852 / 3600
+"""Metres a second."""
+AHEAD = 60.0
+"""Seconds by which a clock is no further ahead than before, unless it was set."""
+DOUBTS = 10
+"""Points in a row that show that it was."""
+LEAST_JUMP = 300.0
+"""Metres: a shorter step is not implausible."""
+ACCELERATION = 1.5
+"""Metres a second squared, of vehicles that start or brake."""
+USUAL_SPEED = 8.0
+"""Metres a second, of a device that does not report its speed."""
+NEAR_SHARE = 0.05
+"""Of `min_distance`: a point this close to both the one before and the one after adds nothing to them."""
+SLOTS = 12
+"""Parts of `min_duration` of whose points those that are near to each other are kept once."""
+MAX_WINDOW_POINTS = 256
 """Limit of the points that a state holds, many of which have one time. A window that is full is thinned out
 to half of them."""
-_EPOCH: Final = datetime.fromtimestamp(0, UTC)
-_ZERO: Final = timedelta(0)
-
 MAX_SECONDS = 1e8
 """A longer `min_duration` counts as this: three years."""
+ROUNDING: Final = 1e-6
+"""Seconds: sums of times that differ by less are equal."""
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 
 class TripSettings(msgspec.Struct, frozen=True):
@@ -35,6 +63,9 @@ class TripSettings(msgspec.Struct, frozen=True):
     """Seconds within `min_distance` that make a stop."""
     stop_gap: float = 3600.0
     """Seconds without positions after which a drive in between counts as a trip of its own."""
+    implausible_speed: float = 162.0
+    """Knots: a position that only a faster device could have reached is left out, until one follows that is
+    near to it. 0: none is."""
 
 
 class TrackPoint(msgspec.Struct, frozen=True, gc=False):
@@ -45,8 +76,19 @@ class TrackPoint(msgspec.Struct, frozen=True, gc=False):
     fix_time: datetime
     latitude: float
     longitude: float
-    distance: float
-    """Metres since the position before."""
+    speed: float = 0.0
+    """Knots, as the device reported it; 0 if it does not."""
+    valid: bool = True
+    """Whether the receiver had a fix."""
+    ignition: bool | None = None
+    """None if the device does not say."""
+    ahead: float = 0.0
+    """Seconds that the fix time was ahead of the server's clock when the position arrived; not negative."""
+
+    @property
+    def is_nowhere(self) -> bool:
+        """Whether it says nothing of where the device is."""
+        return not self.valid and self.latitude == self.longitude == 0.0
 
 
 class Transition(msgspec.Struct, frozen=True, gc=False):
@@ -63,110 +105,439 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
     anchor: TrackPoint | None = None
     """The point of the last transition, and before any the first point. None before the first point."""
     window: tuple[TrackPoint, ...] = ()
-    """The latest points, oldest first: those of `min_duration` and one from before."""
+    """The latest points, oldest first: where a stop or a trip may have begun, and one from before."""
+    doubtful: TrackPoint | None = None
+    """The last point, if it was implausible."""
+    doubts: int = 0
+    """How many points in a row were."""
+    elsewhere: TrackPoint | None = None
+    """Where a device stands that was found elsewhere than at its anchor, but was not seen on the way."""
+
+    def believes(self, point: TrackPoint, settings: TripSettings) -> bool:
+        """Return whether the device can be at `point` then.
+
+        It can if it can have come there from its last plausible place or, where the last point was
+        implausible as well, from there.
+        """
+        window, limit = self.window, settings.implausible_speed
+        if not window or not limit:
+            return True
+        newest = window[-1]
+        if point.ahead > newest.ahead + AHEAD and self.doubts < DOUBTS:
+            return False
+        return is_reachable(newest, point, limit) or (
+            self.doubtful is not None and is_reachable(self.doubtful, point, limit)
+        )
+
+    def doubting(self, point: TrackPoint) -> "TripState":
+        """Return the state after a point that it does not believe."""
+        return TripState(self.is_moving, self.anchor, self.window, point, self.doubts + 1, self.elsewhere)
+
+
+class _Limits(NamedTuple):
+    """What follows from the settings."""
+
+    distance: float
+    """Metres: `min_distance`."""
+    duration: float
+    """Seconds: `min_duration`, limited."""
+    stop_gap: float
+    """Seconds."""
+    rest: float
+    """Metres: the extent of a rest."""
+    still: float
+    """Metres, of a receiver that does not drift."""
+    near: float
+    """Metres between points of which one is enough."""
+    span: timedelta
+    """`duration`."""
+    kept: timedelta
+    """How far the window reaches back."""
+    far: timedelta
+    """How far it does to points that are `distance` away."""
+    slot: timedelta
+    """In which points that are near to each other are thinned out."""
 
 
 _NONE: Final[tuple[Transition, ...]] = ()
 
 
 def track_point(position: Position) -> TrackPoint:
-    """Return what the machine needs of a position; a `distance` that is no number counts as 0."""
-    distance = position.attributes.get("distance", 0.0)
-    if distance.__class__ is not float and distance.__class__ is not int:
-        distance = 0.0
-    return TrackPoint(position.id, position.fix_time, position.latitude, position.longitude, float(distance))
+    """Return what the machine needs of a position."""
+    ignition = position.attributes.get("ignition")
+    return TrackPoint(
+        position.id,
+        position.fix_time,
+        position.latitude,
+        position.longitude,
+        position.speed,
+        position.valid,
+        ignition if ignition.__class__ is bool else None,
+        max(0.0, (position.fix_time - position.server_time).total_seconds()),
+    )
 
 
 def advance(
-    state: TripState, point: TrackPoint, settings: TripSettings
+    state: TripState, point: TrackPoint, settings: TripSettings, *, is_believed: bool = False
 ) -> tuple[TripState, tuple[Transition, ...]]:
     """Return the state after `point`, and the transitions that it shows, in the order of their points.
 
     Points come in the order of their fix times; several may have the same. The point of a transition is
     `point` or one of the window, and its fix time is never before that of the transition before it.
+    `is_believed` says that `state.believes` has answered yes already.
     """
     anchor, window = state.anchor, state.window
     if anchor is None or not window:
+        if point.is_nowhere:
+            return state, _NONE
         return TripState(state.is_moving, anchor or point, (point,)), _NONE
-    if point.distance >= settings.min_distance:
-        newest = window[-1]
-        gap = (point.fix_time - newest.fix_time).total_seconds()
-        if gap > settings.stop_gap and _is_fast(point.distance, gap, settings):
-            drive = (Transition(True, newest), Transition(False, point))
-            before = (Transition(False, newest),) if state.is_moving else ()
-            return TripState(False, point, (point,)), before + drive
-    span, slot = _spans(settings.min_duration)
-    old = point.fix_time - span
-    window = _extended(window, point, old, slot)
+    # The same question as `fold` asks for all positions, before those that say nothing are left out.
+    if not (is_believed or state.believes(point, settings)):
+        return state.doubting(point), _NONE
+    limits = _limits(settings)
+    newest = window[-1]
+    if not point.valid and (point.is_nowhere or _is_ignored(point, newest, limits)):
+        return state, _NONE
+    limit = settings.implausible_speed
+    if limit and not is_reachable(newest, point, limit):
+        # It was elsewhere all the time, or is now wrong: no way was seen that led there.
+        is_found = not (state.is_moving or is_within(anchor, point, limits.distance))
+        return TripState(state.is_moving, anchor, (point,), None, 0, point if is_found else None), _NONE
+    gap = (point.fix_time - newest.fix_time).total_seconds()
+    if gap > limits.stop_gap:
+        metres = _metres(newest, point)
+        if metres >= limits.distance and metres * limits.duration > limits.distance * gap:
+            started: tuple[Transition, ...] = (Transition(True, newest),)
+            if state.is_moving:
+                started = (Transition(False, newest), *started)
+            if point.speed >= FAST_KNOTS:
+                return TripState(True, newest, (point,)), started
+            return TripState(False, point, (point,)), (*started, Transition(False, point))
+    window = _extended(window, point, limits, limits.kept if state.is_moving else limits.far)
     if state.is_moving:
-        if window[0].fix_time <= old and _has_stayed(window, point, settings.min_distance):
-            return TripState(False, point, window), (Transition(False, point),)
-        return TripState(True, anchor, window), _NONE
-    if not _is_within(anchor, point, settings.min_distance):
-        start = _start_of_trip(window, anchor, settings)
-        return TripState(True, start, window), (Transition(True, start),)
-    return TripState(False, anchor, window), _NONE
+        is_short = point.fix_time - max(window[0].fix_time, anchor.fix_time) < limits.kept
+        if is_short and 2 * gap < limits.duration and _has_just_moved(window, limits):
+            # Only a device that has not moved for long, or was silent, may have stopped.
+            return TripState(True, anchor, window), _NONE
+        begin = _begin_of_stop(window, anchor.fix_time, limits)
+        if begin is None:
+            return TripState(True, anchor, window), _NONE
+        stopped = Transition(False, begin)
+        if is_within(begin, point, limits.distance) or not _has_left(begin, window, gap, limits):
+            return TripState(False, begin, window), (stopped,)
+        start = _start_of_trip(window, begin, limits)
+        return TripState(True, start, window), (stopped, Transition(True, start))
+    place = state.elsewhere or anchor
+    if is_within(place, point, limits.distance) or not _has_left(place, window, gap, limits):
+        return TripState(False, anchor, window, None, 0, state.elsewhere), _NONE
+    start = _start_of_trip(window, place, limits)
+    return TripState(True, start, window), (Transition(True, start),)
 
 
 @lru_cache(maxsize=64)
-def _spans(min_duration: float) -> tuple[timedelta, timedelta]:
-    """Return `min_duration` and the length of a slot of the window."""
-    span = timedelta(seconds=min(min_duration, MAX_SECONDS))
-    return span, span / WINDOW_SLOTS
+def _limits(settings: TripSettings) -> _Limits:
+    duration = min(settings.min_duration, MAX_SECONDS)
+    span = timedelta(seconds=duration)
+    return _Limits(
+        distance=settings.min_distance,
+        duration=duration,
+        stop_gap=settings.stop_gap,
+        rest=REST_SHARE * settings.min_distance,
+        still=STILL_SHARE * settings.min_distance,
+        near=NEAR_SHARE * settings.min_distance,
+        span=span,
+        kept=WINDOW_SPANS * span,
+        far=2 * span,
+        slot=span / SLOTS,
+    )
+
+
+def is_reachable(before: TrackPoint, point: TrackPoint, knots: float) -> bool:
+    """Return whether a device comes from one point to the other at this speed, or at what it reports.
+
+    A step of less than LEAST_JUMP may be the receiver's inaccuracy.
+    """
+    east = abs(point.longitude - before.longitude)
+    most = (abs(point.latitude - before.latitude) + min(east, 360.0 - east)) * DEGREE
+    if most < LEAST_JUMP:
+        return True
+    reach = knots * KNOT * abs((point.fix_time - before.fix_time).total_seconds())
+    if most <= reach:
+        return True
+    reported = 1.5 * max(before.speed, point.speed)
+    if reported > knots:
+        reach *= reported / knots
+    return _metres(before, point) <= max(LEAST_JUMP, reach)
+
+
+def _is_ignored(point: TrackPoint, newest: TrackPoint, limits: _Limits) -> bool:
+    """Whether a point without a fix says nothing, as in a tunnel, where it repeats the last place or guesses.
+
+    It is where the device rests if that has lasted, or the ignition is off.
+    """
+    is_same = point.latitude == newest.latitude and point.longitude == newest.longitude
+    if is_same and point.ignition is not None:
+        return point.ignition
+    return newest.valid and point.fix_time - newest.fix_time < limits.kept
 
 
 def _extended(
-    window: tuple[TrackPoint, ...], point: TrackPoint, old: datetime, slot: timedelta
+    window: tuple[TrackPoint, ...], point: TrackPoint, limits: _Limits, kept: timedelta
 ) -> tuple[TrackPoint, ...]:
-    """Add `point`, and drop the oldest points while the next one is not after `old`."""
-    first, last = 0, len(window) - 1
-    while first < last and window[first + 1].fix_time <= old:
-        first += 1
-    if first < last:
-        newest = window[last].fix_time
-        gap = newest - window[last - 1].fix_time
-        # Both lie in one slot if the newest is at least `gap` from its beginning.
-        if _ZERO < gap < slot and gap <= (newest - _EPOCH) % slot:
-            last -= 1
-    kept = window[first : last + 1]
-    if len(kept) >= MAX_WINDOW_POINTS:
-        kept = (*kept[:-1:2], kept[-1])
-    return kept + (point,)  # noqa: RUF005 - twice as fast as unpacking
-
-
-def _has_stayed(window: tuple[TrackPoint, ...], point: TrackPoint, min_distance: float) -> bool:
-    """Whether no point of the window is `min_distance` away from `point`."""
-    # Oldest first: while the device drives, that is the point furthest away.
-    for other in window:  # noqa: SIM110 - a generator would cost more than the first comparison
-        if not _is_within(other, point, min_distance):
-            return False
-    return True
-
-
-def _start_of_trip(window: tuple[TrackPoint, ...], anchor: TrackPoint, settings: TripSettings) -> TrackPoint:
-    """Go back from the newest point: one step, and more for as long as the device was fast.
-
-    The trip starts after the anchor, so that the stop before it takes some time.
+    """Add `point`, and drop what shows no stop and no start any more: old points, but for the newest of them,
+    points that are far away, and of points that are near to each other the middle ones.
     """
-    start = window[-1]
-    for index in range(len(window) - 2, -1, -1):
-        before = window[index]
-        if before.fix_time <= anchor.fix_time:
+    first, last = 0, len(window) - 1
+    if last and _is_between(window[last - 1], window[last], point, limits):
+        last -= 1
+    newest = window[last].fix_time
+    old, far = newest - kept, newest - limits.far
+    while first < last:
+        after = window[first + 1]
+        if after.fix_time > far or (after.fix_time > old and is_within(after, point, limits.distance)):
             break
-        if index < len(window) - 2:
-            seconds = (start.fix_time - before.fix_time).total_seconds()
-            if not _is_fast(_metres(before, start), seconds, settings):
+        first += 1
+    left = window[first : last + 1]
+    if len(left) >= MAX_WINDOW_POINTS:
+        left = (*left[:-1:2], left[-1])
+    return left + (point,)  # noqa: RUF005 - twice as fast as unpacking
+
+
+def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limits: _Limits) -> bool:
+    """Whether `middle` can be left out: it is near to both others, and in the slot of time of `before`."""
+    if middle.speed >= FAST_KNOTS or before.speed >= FAST_KNOTS or after.speed >= FAST_KNOTS:
+        return False
+    gap = middle.fix_time - before.fix_time
+    return (
+        gap < limits.slot
+        and gap <= (middle.fix_time - _EPOCH) % limits.slot
+        and is_within(before, middle, limits.near)
+        and is_within(middle, after, limits.near)
+    )
+
+
+def _has_just_moved(window: Sequence[TrackPoint], limits: _Limits) -> bool:
+    """Whether the device reported within `duration` that it moves."""
+    since = window[-1].fix_time - limits.span
+    for point in reversed(window):
+        if point.fix_time <= since:
+            return False
+        if point.speed >= FAST_KNOTS:
+            return True
+    return False
+
+
+def _begin_of_stop(window: Sequence[TrackPoint], since: datetime, limits: _Limits) -> TrackPoint | None:
+    """Return where the stop began that the window shows, if it does; `since` is when the trip began."""
+    last = len(window) - 1
+    newest = window[last]
+    end = newest.fix_time
+    if last and (newest.speed >= FAST_KNOTS or _is_past(window[last - 1], newest, limits)):
+        # It may have rested until shortly before.
+        last -= 1
+        end = _departure(window[last], newest)
+    if (end - max(window[0].fix_time, since)).total_seconds() < limits.duration:
+        return None
+    first = _first_of_rest(window, last, end, since, limits)
+    if first is None:
+        return None
+    place = _place_of(window[first : last + 1], limits)
+    begin = next((index for index in range(first, last + 1) if place.holds(window[index])), first)
+    if begin and window[begin - 1].fix_time > since:
+        before, point = window[begin - 1], window[begin]
+        gap = (point.fix_time - before.fix_time).total_seconds()
+        if gap >= limits.duration / 2 and 2 * _seconds_of_way(before, point) < gap:
+            begin -= 1
+    if (end - window[begin].fix_time).total_seconds() < limits.duration:
+        return None
+    return window[begin]
+
+
+def _is_past(before: TrackPoint, point: TrackPoint, limits: _Limits) -> bool:
+    """Whether a silence ends elsewhere, in most of which the device rested."""
+    seconds = (point.fix_time - before.fix_time).total_seconds()
+    if seconds < limits.duration:
+        return False
+    metres = _metres(before, point)
+    return limits.distance <= metres and metres * limits.duration < limits.distance * seconds
+
+
+def _first_of_rest(
+    window: Sequence[TrackPoint], last: int, end: datetime, since: datetime, limits: _Limits
+) -> int | None:
+    """Return the index of the first point of a rest that goes on from the point at `last` until `end`."""
+    newest = window[last]
+    latitude, longitude = newest.latitude, newest.longitude
+    scale = cos(radians(latitude)) * DEGREE
+    north = south = east = west = extent = 0.0
+    way, way_up, way_right, way_time = 0.0, 0.0, 0.0, newest.fix_time
+    is_still = newest.speed < FAST_KNOTS
+    is_off = newest.ignition is False
+    stays = False
+    first: int | None = last if (end - newest.fix_time).total_seconds() >= limits.duration else None
+    later_up = later_right = 0.0
+    later_time = newest.fix_time
+    for index in range(last - 1, -1, -1):
+        point = window[index]
+        if point.fix_time < since:
+            break
+        up = (point.latitude - latitude) * DEGREE
+        right = point.longitude - longitude
+        if not -180.0 < right < 180.0:
+            right = (right + 180.0) % 360.0 - 180.0
+        right *= scale
+        if up > north:
+            north = up
+        elif up < south:
+            south = up
+        if right > east:
+            east = right
+        elif right < west:
+            west = right
+        extent = max(north - south, east - west)
+        if extent >= limits.distance:
+            break
+        if way_time - point.fix_time >= limits.slot:
+            way += hypot(up - way_up, right - way_right)
+            way_up, way_right, way_time = up, right, point.fix_time
+        seconds = (end - point.fix_time).total_seconds()
+        gap = (later_time - point.fix_time).total_seconds()
+        if gap >= limits.duration:
+            leg = hypot(up - later_up, right - later_right)
+            if leg * limits.duration <= limits.rest * gap:
+                # It was silent, and rested most of the time.
+                first = index
+        later_up, later_right, later_time = up, right, point.fix_time
+        if point.ignition is not False:
+            is_off = False
+        is_moving = point.speed >= FAST_KNOTS
+        if is_moving and is_still:
+            # It may have come to rest soon after it reported that.
+            seconds -= _seconds_of_way(point, window[index + 1])
+        if seconds >= limits.duration:
+            if is_off or (is_still and _is_rest(extent, hypot(way_up, way_right), way, seconds, limits)):
+                first = index
+            elif seconds >= WINDOW_SPANS * limits.duration and (first is None or stays):
+                first, stays = index, True
+        if is_moving:
+            is_still = False
+            if first is not None and not stays:
                 break
-        start = before
-    return start
+    return first
 
 
-def _is_fast(metres: float, seconds: float, settings: TripSettings) -> bool:
-    """Whether the average speed exceeds `min_distance` in `min_duration`."""
-    return metres * settings.min_duration > settings.min_distance * seconds
+def _is_rest(extent: float, net: float, way: float, seconds: float, limits: _Limits) -> bool:
+    """Whether a device rests that slowly moved `way` metres within `extent`, and came `net` metres along.
+
+    A receiver that drifts leads back, a jam does not.
+    """
+    if extent <= limits.still:
+        return True
+    return seconds * limits.rest >= limits.duration * extent and net < STRAIGHT * way
 
 
-def _is_within(start: TrackPoint, end: TrackPoint, metres: float) -> bool:
+class _Place(NamedTuple):
+    """Where a device rests."""
+
+    latitude: float
+    longitude: float
+    radius: float
+    """Metres within which its receiver drifts."""
+
+    def holds(self, point: TrackPoint) -> bool:
+        """Whether the device rests there at `point`."""
+        return point.speed < FAST_KNOTS and self._is_near(point)
+
+    def _is_near(self, point: TrackPoint) -> bool:
+        return great_circle(self.latitude, self.longitude, point.latitude, point.longitude) <= self.radius
+
+
+def _place_of(points: Sequence[TrackPoint], limits: _Limits) -> _Place:
+    """Return where most of the time that points take was spent."""
+    times = [(point.fix_time - points[0].fix_time).total_seconds() for point in points]
+    ends = [times[0], *times, times[-1]]
+    weights = [after - before + 1e-3 for before, after in zip(ends, ends[2:], strict=False)]
+    latitude = _median([point.latitude for point in points], weights)
+    longitude = _median([point.longitude for point in points], weights)
+    away = [great_circle(latitude, longitude, point.latitude, point.longitude) for point in points]
+    return _Place(latitude, longitude, max(limits.near, 3 * _median(away, weights)))
+
+
+def _median(values: Sequence[float], weights: Sequence[float]) -> float:
+    """Return the value below which half of the weight lies."""
+    wanted = sum(weights) / 2
+    for value, weight in sorted(zip(values, weights, strict=True)):
+        wanted -= weight
+        if wanted <= ROUNDING:
+            return value
+    return max(values)
+
+
+def _has_left(anchor: TrackPoint, window: Sequence[TrackPoint], gap: float, limits: _Limits) -> bool:
+    """Whether a device that is `distance` away from where it stood has left, not only its receiver drifts."""
+    point = window[-1]
+    if point.speed >= FAST_KNOTS:
+        return True
+    if gap >= limits.duration and not _is_past(window[-2], point, limits):
+        return True
+    if not is_within(anchor, point, 2 * limits.distance) and not is_within(
+        anchor, window[-2], limits.distance
+    ):
+        return True
+    for other in reversed(window):
+        if is_within(anchor, other, limits.distance):
+            return False
+        if 2 * (point.fix_time - other.fix_time).total_seconds() >= limits.duration:
+            return True
+    return False
+
+
+def _start_of_trip(window: Sequence[TrackPoint], anchor: TrackPoint, limits: _Limits) -> TrackPoint:
+    """Return where the device left its last rest in the window, or the next point if nearer in time."""
+    last = len(window) - 1
+    rest, end = None, 0
+    for end in range(last - 1, -1, -1):
+        if window[end].fix_time <= anchor.fix_time:
+            break
+        until = _departure(window[end], window[end + 1])
+        rest = _first_of_rest(window, end, until, anchor.fix_time, limits)
+        if rest is not None:
+            break
+    if rest is not None:
+        place = _place_of(window[rest : end + 1], limits)
+        while end > rest and not place.holds(window[end]):
+            end -= 1
+    elif window[end].fix_time < anchor.fix_time:
+        end += 1
+    # While it rested its receiver may have drifted, or it may have moved up in a queue.
+    place = _place_of([point for point in window[:last] if point.speed < FAST_KNOTS] or window, limits)
+    end = next((index for index in range(last - 1, end, -1) if place.holds(window[index])), end)
+    leaving, moving = window[end], window[min(end + 1, last)]
+    seconds = _seconds_of_way(moving, leaving)
+    if seconds < limits.duration and 2 * seconds < (moving.fix_time - leaving.fix_time).total_seconds():
+        end += 1
+    while end < last and (window[end].fix_time - anchor.fix_time).total_seconds() < limits.duration:
+        # The stop was longer.
+        end += 1
+    return window[end]
+
+
+def _departure(resting: TrackPoint, moving: TrackPoint) -> datetime:
+    """Return when a device probably left where it rested to be where it is later."""
+    seconds = _seconds_of_way(moving, resting)
+    return max(resting.fix_time, moving.fix_time - timedelta(seconds=seconds))
+
+
+def _seconds_of_way(moving: TrackPoint, resting: TrackPoint) -> float:
+    """Return how long the way takes between a point of a drive and the rest before or after it."""
+    speed = moving.speed * KNOT if moving.speed >= FAST_KNOTS else USUAL_SPEED
+    metres = _metres(moving, resting)
+    if metres * 2 * ACCELERATION < speed * speed:
+        return 2 * metres / speed
+    return metres / speed + speed / (2 * ACCELERATION)
+
+
+def is_within(start: TrackPoint, end: TrackPoint, metres: float) -> bool:
     """Whether two points are closer than `metres`."""
     # Most points are told by their coordinates: a way is not shorter than its part along the meridian, and
     # not longer than that and a part along the equator. The margins are far above errors of rounding.

@@ -10,7 +10,7 @@ import msgspec
 
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.rules.device_rules import DeviceRules, WindowsMissing
-from motorpool.actors.rules.event_rules import FoldState, rebuild_state, window_start
+from motorpool.actors.rules.event_rules import FoldState, earlier_start, rebuild_state, window_start
 from motorpool.actors.rules.replay import REPLAYED, Replay, Replayed
 from motorpool.actors.words.record_json import encode
 from motorpool.api.program.configured_database import open_running_database
@@ -125,9 +125,12 @@ async def _state_before(q: Queries, device_id: int, rules: DeviceRules, instant:
     latest = await replays.latest_before(q, device_id, instant)
     if latest is None:
         return FoldState()
-    wanted = Wanted(device_id, window_start(latest, rules.settings), latest.fix_time)
-    points = await fold_rows.recent_points(q, [wanted])
     motion = await replays.last_motion_before(q, device_id, instant)
+    wanted = Wanted(device_id, window_start(latest, rules.settings), latest.fix_time)
+    points = await fold_rows.recent_points(q, [wanted], instant)
+    since = earlier_start(points.get(device_id, ()), motion, None, rules.settings)
+    if since is not None:
+        points = await fold_rows.recent_points(q, [wanted._replace(since=since)], instant)
     return rebuild_state(latest, rules, points=points.get(device_id, ()), motion=motion)
 
 

@@ -273,7 +273,8 @@ class LiveUpdates:
 
     def _add_positions(self, positions: tuple[Position, ...]) -> None:
         for position in positions:
-            if position.device_id in self._visible_ids:
+            # Clients take what comes for where the device is.
+            if position.device_id in self._visible_ids and "implausible" not in position.attributes:
                 self._positions[position.device_id] = position
 
     def _add_devices(self, devices: tuple[DeviceStatus, ...]) -> None:

@@ -27,7 +27,7 @@ class Attribute(NamedTuple):
 
 _FLAGS = """
 ignition motion charge archive armed blocked roaming lock door mock gps footBrake string cover future
-segmentLate installed odbConnect usbConnected tamper externalBatteryCharge taximeterOn audioOutput
+implausible segmentLate installed odbConnect usbConnected tamper externalBatteryCharge taximeterOn audioOutput
 """
 _TEXTS = """
 alarm alarmDetail alarmLabel iccid imei vin driverUniqueId result image video audio geofence card phone

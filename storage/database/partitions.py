@@ -34,6 +34,7 @@ _NAME = re.compile(r"positions_(\d{4})_(\d\d)")
 _EARLY_END = re.compile(r"TO \('(\d{4})-(\d\d)-01 00:00:00\+00'\)")
 LATEST = """
     select * from positions where device_id = d.id and fix_time <= server_time + interval '1 day'
+        and not attributes ? 'implausible'
     order by fix_time desc, id desc limit 1
 """
 """The latest position of a device `d`."""

@@ -13,12 +13,12 @@ from motorpool.storage.errors import Conflict, VersionFound
 from motorpool.storage.events import events as event_rows
 from motorpool.storage.records import Event, Position
 
-NOT_FUTURE = "fix_time <= server_time + interval '1 day'"
-"""A fix further ahead is kept but never the latest (docs/decisions/0022)."""
+CAN_BE_LATEST = "fix_time <= server_time + interval '1 day' and not attributes ? 'implausible'"
+"""A fix further ahead is kept but never the latest (docs/decisions/0022), nor is an implausible one."""
 TABLE = Table("positions", Position, sort="fix_time", keywords=(), non_references=frozenset({"device_id"}))
 """For reads only; `store` writes."""
 _SELECT = f"select {TABLE.select_list()} from positions"  # noqa: S608 - constants
-_NEWEST = f"{NOT_FUTURE} order by fix_time desc, id desc limit 1"
+_NEWEST = f"{CAN_BE_LATEST} order by fix_time desc, id desc limit 1"
 _LATEST = (
     f"select p.* from unnest($1::bigint[]) with ordinality as wanted (device_id, place) cross join lateral"  # noqa: S608 - constants
     f" ({_SELECT} where device_id = wanted.device_id and {_NEWEST}) p order by wanted.place"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from motorpool.storage.accounts import access
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.devices.positions import NOT_FUTURE
+from motorpool.storage.devices.positions import CAN_BE_LATEST
 from motorpool.storage.helpdesk.helpdesk_records import OUTSIDE_ZONE
 from motorpool.storage.helpdesk.ticket_lists import LIVE
 
@@ -109,7 +109,7 @@ _FIXES = f"""
         select distinct on (fix_time) fix_time, latitude, longitude, altitude
         from (
             select id, fix_time, latitude, longitude, altitude, valid from positions
-            where device_id = wanted.device_id and fix_time > wanted.since and {NOT_FUTURE}
+            where device_id = wanted.device_id and fix_time > wanted.since and {CAN_BE_LATEST}
             order by fix_time desc, id desc limit {_RECENT_ROWS}
         ) as recent
         where valid order by fix_time desc, id desc limit 2

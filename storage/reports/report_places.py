@@ -16,7 +16,7 @@ _STEPS = f"""
         from (
             select fix_time, id, latitude,
                 longitude - $5::float8 - 360 * round((longitude - $5) / 360) as east
-            from positions where {SPAN} and valid
+            from positions where {SPAN} and valid and not attributes ? 'implausible'
         ) as track window way as (order by fix_time, id)
     ) as steps
     where greatest(latitude, latitude_before) >= $4::float8 - $6::float8

@@ -6,7 +6,7 @@ Positions that were more than a day ahead of their arrival are left out, as they
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from motorpool.storage.database.queries import Queries, Row
@@ -17,40 +17,59 @@ from motorpool.storage.records import Event, Position
 TIMELY = "fix_time <= server_time + interval '1 day'"
 SPAN = f"device_id = $1 and fix_time between $2 and $3 and {TIMELY}"
 """A device, and the ends of a span, both included."""
-_DISTANCE = (
-    "case when jsonb_typeof(attributes -> 'distance') = 'number'"
-    " then (attributes -> 'distance')::float8 else 0.0 end"
+_IGNITION = (
+    "case when jsonb_typeof(attributes -> 'ignition') = 'boolean'"
+    " then (attributes -> 'ignition')::boolean end"
 )
-TRACK = f"select id, fix_time, latitude, longitude, {_DISTANCE}, speed from positions"  # noqa: S608 - constants
-"""The columns of `Fix` in their order."""
+_AHEAD = "greatest(extract(epoch from fix_time - server_time)::float8, 0.0)"
+TRACK = f"select id, fix_time, latitude, longitude, speed, valid, {_IGNITION}, {_AHEAD} from positions"  # noqa: S608 - constants
+"""The columns of a point of a track in their order."""
+_TRACK_SPAN = f"{SPAN} and not outdated"
+"""Those that say where the device was: the others repeat the location of the position before."""
 _ROUTE = "select id, fix_time, longitude, latitude from positions"
 
 
 async def stream_track(
     q: Queries, device_id: int, start: datetime, end: datetime, *, batch: int = 1000
 ) -> AsyncGenerator[list[Row], None]:
-    """Yield the positions of a device by fix time as id, time, latitude, longitude, distance and speed.
+    """Yield the positions of a device by fix time as the columns of TRACK, both ends included.
 
-    Both ends are included. `distance` is the attribute: metres since the position before. Holds a connection
-    until exhausted or closed.
+    Holds a connection until exhausted or closed.
     """
-    sql = f"{TRACK} where {SPAN} order by fix_time, id"
+    sql = f"{TRACK} where {_TRACK_SPAN} order by fix_time, id"
     async with aclosing(q.stream(sql, device_id, start, end, batch=batch)) as batches:
         async for rows in batches:
             yield rows
 
 
 async def pages_of_track(
-    q: Queries, device_id: int, start: datetime, end: datetime, *, select: str = TRACK, batch: int = 5000
+    q: Queries, device_id: int, start: datetime, end: datetime
 ) -> AsyncGenerator[list[Row], None]:
-    """Yield what `stream_track` does, or other columns; one statement for a short track.
+    """Yield what `stream_track` does; one statement for a short track.
 
     No connection is kept between pages, however slow the consumer is.
     """
+    async with aclosing(_pages(q, f"{TRACK} where {_TRACK_SPAN}", device_id, start, end)) as pages:
+        async for rows in pages:
+            yield rows
+
+
+async def pages_of_route(
+    q: Queries, device_id: int, start: datetime, end: datetime
+) -> AsyncGenerator[list[tuple[float, float]], None]:
+    """Yield longitude and latitude of a device's positions by fix time, page by page as `pages_of_track`."""
+    async with aclosing(_pages(q, f"{_ROUTE} where {SPAN}", device_id, start, end)) as pages:
+        async for rows in pages:
+            yield [(row["longitude"], row["latitude"]) for row in rows]
+
+
+async def _pages(
+    q: Queries, select: str, device_id: int, start: datetime, end: datetime, *, batch: int = 5000
+) -> AsyncGenerator[list[Row], None]:
     after = (start, -1)
     while True:
         rows = await q.fetch(
-            f"{select} where {SPAN} and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}",
+            f"{select} and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}",
             device_id,
             after[0],
             end,
@@ -63,41 +82,14 @@ async def pages_of_track(
         after = (rows[-1]["fix_time"], rows[-1]["id"])
 
 
-async def pages_of_route(
-    q: Queries, device_id: int, start: datetime, end: datetime
-) -> AsyncGenerator[list[tuple[float, float]], None]:
-    """Yield longitude and latitude of a device's positions by fix time, page by page as `pages_of_track`."""
-    async with aclosing(pages_of_track(q, device_id, start, end, select=_ROUTE)) as pages:
-        async for rows in pages:
-            yield [(row["longitude"], row["latitude"]) for row in rows]
-
-
-class MotionEvent(NamedTuple):
-    """An event of motion, and where its position lies."""
-
-    is_moving: bool
-    time: datetime
-    position: Row | None
-    """As of `stream_track`; None if the position was deleted."""
-
-
-async def last_motion_event(q: Queries, device_id: int, before: datetime) -> MotionEvent | None:
-    """Return the last event `deviceMoving` or `deviceStopped` before an instant."""
-    event = await q.fetch_row(
-        "select type, event_time, position_id from events where device_id = $1 and event_time < $2"
-        " and type in ('deviceMoving', 'deviceStopped') order by event_time desc, id desc limit 1",
+async def last_of_track(q: Queries, device_id: int, until: datetime) -> Row | None:
+    """Return the last position of a device up to an instant, as of `stream_track`."""
+    return await q.fetch_row(
+        f"{TRACK} where device_id = $1 and fix_time <= $2 and {TIMELY} and not outdated"
+        " order by fix_time desc, id desc limit 1",
         device_id,
-        before,
+        until,
     )
-    if event is None:
-        return None
-    position = await q.fetch_row(
-        f"{TRACK} where id = $1 and fix_time between $2 and $3",
-        event["position_id"],
-        event["event_time"] - timedelta(days=1),
-        event["event_time"] + timedelta(days=1),
-    )
-    return MotionEvent(event["type"] == "deviceMoving", event["event_time"], position)
 
 
 async def end_positions(

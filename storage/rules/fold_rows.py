@@ -1,20 +1,26 @@
 """The rows from which the rules' state is rebuilt when a device's actor starts (docs/positions.md#state)."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.records import Position
 
+NEVER: Final = datetime.max.replace(tzinfo=UTC)
 MAX_POINTS: Final = 2_000
 """Limit of the points of a device that are read."""
 _COLUMNS: Final = (
-    "device_id, id, fix_time, latitude, longitude, speed, outdated, geofence_ids,"
-    " attributes -> 'distance' as distance, attributes -> 'speedLimit' as speed_limit"
+    "device_id, id, fix_time, server_time, latitude, longitude, speed, valid, outdated, geofence_ids,"
+    " attributes -> 'ignition' as ignition, attributes -> 'speedLimit' as speed_limit,"
+    " attributes -> 'implausible' as implausible"
 )
 _PAST: Final = "fix_time <= server_time + interval '1 day'"
 """A fix from further ahead is never the latest (docs/decisions/0022)."""
+_IS_LOCATED: Final = f"{_PAST} and not outdated"
+"""Whether a position does not only repeat the location of the one before."""
+_IS_PLACE: Final = f"{_IS_LOCATED} and (valid or latitude <> 0 or longitude <> 0)"
+"""Whether a position says where the device is."""
 _FEW: Final = 8
 """Points at an edge of a span, among which is the first or last that was not late."""
 
@@ -38,23 +44,29 @@ class Motion(NamedTuple):
 
 
 _RECENT = f"""
-    select p.* from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[])
-        as w (device_id, since, until)
+    select p.* from unnest($1::bigint[], $2::timestamptz[]) as w (device_id, since)
     cross join lateral (
         (select {_COLUMNS} from positions
-            where device_id = w.device_id and fix_time between w.since and w.until and {_PAST}
+            where device_id = w.device_id and fix_time >= w.since and fix_time < $3 and {_IS_LOCATED}
             order by fix_time desc, id desc limit {MAX_POINTS})
-        union all
+        union
         (select {_COLUMNS} from positions
-            where device_id = w.device_id and fix_time < w.since and {_PAST}
+            where device_id = w.device_id and fix_time < w.since and {_IS_LOCATED}
+                and not attributes ? 'implausible'
             order by fix_time desc, id desc limit {_FEW})
+        union
+        (select {_COLUMNS} from positions
+            where device_id = w.device_id and fix_time between w.since - interval '1 day' and w.since
+                and valid and {_IS_LOCATED} and not attributes ? 'implausible'
+            order by fix_time desc, id desc limit 2)
     ) p order by p.device_id, p.id
 """  # noqa: S608 - constants
 _FIRST = f"""
     select p.* from unnest($1::bigint[], $2::timestamptz[]) as w (device_id, since)
     cross join lateral (
         select {_COLUMNS} from positions
-        where device_id = w.device_id and fix_time >= w.since and {_PAST} order by fix_time, id limit {_FEW}
+        where device_id = w.device_id and fix_time >= w.since and {_IS_PLACE}
+        order by fix_time, id limit {_FEW}
     ) p order by p.device_id, p.id
 """  # noqa: S608 - constants
 _LAST_MOTIONS = f"""
@@ -87,17 +99,20 @@ _PROXIMITIES = """
 """
 
 
-async def recent_points(q: Queries, wanted: Sequence[Wanted]) -> dict[int, list[Position]]:
+async def recent_points(
+    q: Queries, wanted: Sequence[Wanted], before: datetime = NEVER
+) -> dict[int, list[Position]]:
     """Return the newest positions of devices in the order in which they were stored, by device id.
 
-    Positions have the fields that the rules remember: id, fix time, coordinates, speed, outdated, geofences,
-    and the attributes `distance` and `speedLimit`.
+    Their fix times are `before` an instant. They have the fields that the rules remember: id, times,
+    coordinates, speed, valid, outdated, geofences, and the attributes `ignition`, `speedLimit` and
+    `implausible`.
     """
     rows = await q.fetch(
         _RECENT,
         [each.device_id for each in wanted],
         [each.since for each in wanted],
-        [each.until for each in wanted],
+        before,
     )
     found: dict[int, list[Position]] = {}
     for row in rows:
@@ -133,14 +148,20 @@ async def proximities(q: Queries, wanted: Sequence[Wanted]) -> dict[int, dict[in
 
 
 def _point(row: Row) -> Position:
-    sent = {"distance": row["distance"], "speedLimit": row["speed_limit"]}
+    sent = {
+        "ignition": row["ignition"],
+        "speedLimit": row["speed_limit"],
+        "implausible": row["implausible"],
+    }
     return Position(
         id=row["id"],
         device_id=row["device_id"],
         fix_time=row["fix_time"],
+        server_time=row["server_time"],
         latitude=row["latitude"],
         longitude=row["longitude"],
         speed=row["speed"],
+        valid=row["valid"],
         outdated=row["outdated"],
         geofence_ids=row["geofence_ids"],
         attributes={name: value for name, value in sent.items() if value is not None},

@@ -32,8 +32,8 @@ _MOTION = """
 
 
 async def latest_before(q: Queries, device_id: int, instant: datetime) -> Position | None:
-    """Return the position of a device with the last fix time before an instant."""
-    condition = f"fix_time < $2 and {positions.NOT_FUTURE} order by fix_time desc, id desc limit 1"
+    """Return what was the latest position of a device before an instant of fix times."""
+    condition = f"fix_time < $2 and {positions.CAN_BE_LATEST} order by fix_time desc, id desc limit 1"
     found = await positions.TABLE.select(q, f"where device_id = $1 and {condition}", device_id, instant)
     return found[0] if found else None
 

@@ -83,13 +83,18 @@ class Answer:
     """All but those of motion, in the order in which they are stored."""
     motions: list[Made]
     """In the order in which they are stored."""
+    repeated: list[Made]
+    """Those of `events` that come again if their message does."""
 
 
 def check(vehicle: Vehicle, now: datetime) -> Answer:
     """Work out the positions and events of a vehicle whose messages all arrive at `now`."""
     stored: list[Stored] = []
     chain: list[Stored] = []
+    # Those that may become the latest and say where the vehicle is.
+    located: list[Stored] = []
     events: list[Made] = []
+    repeated: list[Made] = []
     settings, group = vehicle.attributes, vehicle.group
     sensor = _Sensor()
     for step in vehicle.steps:
@@ -107,12 +112,21 @@ def check(vehicle: Vehicle, now: datetime) -> Answer:
         if vehicle.office_hours and not _is_open(position.fix_time):
             continue
         stored.append(position)
-        events += _events_of_the_message(position)
+        of_the_message = _events_of_the_message(position)
+        events += of_the_message
+        repeated += of_the_message
+        if is_next and not position.is_repeated:
+            located.append(position)
+            if brute_force.judge(_points(located, now))[-1] == "implausible":
+                alarms = _new_alarms(position, last)
+                events += alarms
+                repeated += alarms
+                continue
         if is_next:
             _carry(position, last, settings)
             chain.append(position)
             events += _events(chain, sensor.events(position))
-    return Answer(stored, events, _motions(chain))
+    return Answer(stored, events, _motions(located, now), repeated)
 
 
 def _position(
@@ -204,7 +218,7 @@ def _events(chain: Sequence[Stored], of_sensor: list[Made]) -> list[Made]:
     if last is None:
         found += of_sensor
         found += [_made("geofenceEnter", position, fence=name) for name in _by_id(position.fences, position)]
-        found += [_made("alarm", position, {"alarm": key}) for key in _alarms(position)]
+        found += _new_alarms(position, None)
         if "driverUniqueId" in position.attributes:
             found.append(_driver_changed(position))
         return found
@@ -218,8 +232,7 @@ def _events(chain: Sequence[Stored], of_sensor: list[Made]) -> list[Made]:
     if position.settings.get("event.geofence.segmentCrossing") and not position.is_repeated:
         crossed = [name for name in position.applicable if _crosses(_fence(name), last, position)]
         found += [_made("geofenceCrossed", position, fence=name) for name in _by_id(crossed, position)]
-    known = _alarms(last) if position.settings.get("event.ignoreDuplicateAlerts", True) else []
-    found += [_made("alarm", position, {"alarm": key}) for key in _alarms(position) if key not in known]
+    found += _new_alarms(position, last)
     before, after = last.attributes.get("ignition"), position.attributes.get("ignition")
     if before is not None and after is not None and before != after:
         found.append(_made("ignitionOn" if after else "ignitionOff", position))
@@ -243,6 +256,13 @@ def _turns(service: Service, value: float) -> int:
 
 def _driver_changed(position: Stored) -> Made:
     return _made("driverChanged", position, {"driverUniqueId": position.attributes["driverUniqueId"]})
+
+
+def _new_alarms(position: Stored, last: Stored | None) -> list[Made]:
+    known = []
+    if last is not None and position.settings.get("event.ignoreDuplicateAlerts", True):
+        known = _alarms(last)
+    return [_made("alarm", position, {"alarm": key}) for key in _alarms(position) if key not in known]
 
 
 def _alarms(position: Stored) -> list[str]:
@@ -343,29 +363,38 @@ class _Sensor:
         return []
 
 
-def _motions(chain: Sequence[Stored]) -> list[Made]:
+def _motions(located: Sequence[Stored], now: datetime) -> list[Made]:
     """Return the starts and stops: a slow machine over all positions at once."""
-    if not chain:
+    if not located:
         return []
-    settings = chain[0].settings
-    minimal = settings.get("report.trip.minDistance", 200.0), settings.get("report.trip.minDuration", 180.0)
-    points = [
+    settings = located[0].settings
+    rules = brute_force.Rules(
+        distance=settings.get("report.trip.minDistance", brute_force.MIN_DISTANCE),
+        duration=settings.get("report.trip.minDuration", brute_force.MIN_DURATION),
+    )
+    return [
+        Made(
+            "deviceMoving" if moving else "deviceStopped",
+            located[place].fix_time,
+            located[place].index,
+            attributes={},
+        )
+        for moving, place in brute_force.turns(_points(located, now), rules)
+    ]
+
+
+def _points(located: Sequence[Stored], now: datetime) -> list[brute_force.Point]:
+    return [
         brute_force.Point(
             time=position.fix_time,
             latitude=position.latitude,
             longitude=position.longitude,
-            distance=position.distance,
+            speed=position.speed,
+            attributes=position.attributes,
+            valid=position.report.valid,
+            ahead=max(0.0, (position.fix_time - now).total_seconds()),
         )
-        for position in chain
-    ]
-    return [
-        Made(
-            "deviceMoving" if moving else "deviceStopped",
-            points[place].time,
-            chain[place].index,
-            attributes={},
-        )
-        for moving, place in brute_force.turns(points, *minimal)
+        for position in located
     ]
 
 

@@ -214,6 +214,23 @@ async def test_of_many_positions_the_latest_of_each_device_arrives(servers, make
     await until(has_all)
 
 
+async def test_what_cannot_be_the_latest_hides_no_other(servers, make_device):
+    one, other = servers
+    van, bus = [(await make_device(name)).id for name in ("van", "bus")]
+    for each in (van, bus):
+        await other.latest_of(each)
+    # By a clock that is wrong, and from the far future: both are later than what comes after them.
+    wrong = position(1, van, 60, attributes={"implausible": True})
+    ahead = msgspec.structs.replace(position(2, bus, 5_000), server_time=NOW)
+    told = [position(3, van, 1), position(4, bus, 1)]
+    await one.store(wrong, ahead, *told)
+
+    async def has_told():
+        return [await other.latest_of(each) for each in (van, bus)] == told
+
+    await until(has_told)
+
+
 async def test_a_device_that_is_there_learns_that_another_server_stores_its_positions(
     servers, make_device, neighbours
 ):

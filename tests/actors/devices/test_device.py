@@ -145,13 +145,15 @@ class TestPositions:
     @pytest.mark.parametrize(
         ("report", "is_latest"),
         [
-            (fix(NOW + timedelta(hours=23), 50.0), True),
-            (fix(NOW + timedelta(hours=25), 50.0), False),
-            (fix(NOW - timedelta(hours=1), 50.0, archived=True), False),
-            (fix(NOW - timedelta(hours=1), 50.0), False),
-            (fix(NOW, 50.0), True),
+            (fix(NOW + timedelta(seconds=59), 40.002), True),
+            (fix(NOW + timedelta(seconds=61), 40.002), False),
+            (fix(NOW + timedelta(hours=25), 40.002), False),
+            (fix(NOW - timedelta(hours=1), 40.002, archived=True), False),
+            (fix(NOW - timedelta(hours=1), 40.002), False),
+            (fix(NOW, 40.002), True),
+            (fix(NOW, 40.01), False),
         ],
-        ids=["soon", "future", "archived", "older", "same time"],
+        ids=["soon", "wrong clock", "future", "archived", "older", "same time", "elsewhere"],
     )
     async def test_only_the_newest_fix_that_is_not_of_the_future_is_the_latest(
         self, make_device, device_harness, time, report, is_latest
@@ -163,9 +165,9 @@ class TestPositions:
                 await running.device(row).tell(said(sent, connection))
             await time.settle()
             _, kept, repeated = running.positions
-        assert kept.latitude == 50.0
+        assert kept.latitude == report.latitude
         assert kept.attributes.get("archive", False) is report.archived
-        assert repeated.latitude == (50.0 if is_latest else 40.0)
+        assert repeated.latitude == (report.latitude if is_latest else 40.0)
 
     async def test_the_latest_position_is_loaded_from_the_table(self, database, make_device, device_harness):
         row = await make_device()
@@ -1136,14 +1138,14 @@ class TestCorrections:
                 stored = msgspec.structs.replace(running.positions[-1], id=7)
                 running.appended[-1].reply.answer(stored)
             assert replies == [stored]
-            # A degree of latitude further: 111 km.
-            await running.device(row).tell(said(fix(NOW, latitude=2.0), connection))
+            # 4.5 km further in a minute.
+            await running.device(row).tell(said(fix(NOW, latitude=1.04), connection))
             await time.settle()
             first, again, onward = running.positions
             assert again == msgspec.structs.replace(stored, id=0)
             assert again.attributes == {**first.attributes, "totalDistance": 1000.0}
             assert (again.fix_time, again.latitude, again.server_time) == (NOW - MINUTE, 1.0, NOW)
-            assert 112_000 < onward.attributes["totalDistance"] < 112_500
+            assert 5400 < onward.attributes["totalDistance"] < 5500
 
     async def test_without_a_position_there_is_nothing_to_set(self, make_device, device_harness):
         row = await make_device()

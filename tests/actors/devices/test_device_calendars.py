@@ -75,7 +75,7 @@ async def test_the_dearest_calendar_that_is_accepted_costs_a_position_nothing(
     async with device_harness() as running:
         connection, _ = await running.connect(row)
         theirs, _ = await running.connect(other)
-        await running.device(row).tell(PositionReported(fix(NOW, 5.0), "jt808", connection))
+        await running.device(row).tell(PositionReported(fix(NOW, 1.02), "jt808", connection))
         # A device without them goes on while they are computed.
         await running.device(other).tell(PositionReported(fix(NOW), "jt808", theirs))
         await until(lambda: running.positions)
@@ -87,7 +87,7 @@ async def test_the_dearest_calendar_that_is_accepted_costs_a_position_nothing(
         spent, calendar_steps.spent = calendar_steps.spent, 0
         assert 0 < spent < 8 * MAX_COST
         for minute in range(2, 100):
-            report = fix(NOW + minute * MINUTE, 1.0 + minute % 2)
+            report = fix(NOW + minute * MINUTE, 1.0 + minute % 2 * 0.02)
             await running.device(row).tell(PositionReported(report, "jt808", connection))
         await until(lambda: len(running.positions) == 101)
         assert calendar_steps.spent == 0
@@ -111,7 +111,7 @@ async def test_a_position_is_processed_twice_however_many_calendars_it_needs(
     monkeypatch.setattr(device_positions, "fold", counted)
     async with device_harness() as running:
         connection, _ = await running.connect(row)
-        for moment, latitude in ((NOW, 5.0), (NOW + MINUTE, 1.0)):
+        for moment, latitude in ((NOW, 1.02), (NOW + MINUTE, 1.0)):
             await running.device(row).tell(PositionReported(fix(moment, latitude), "jt808", connection))
         await until(lambda: len(running.positions) == 2)
         events = [event.type for each in running.appended for event in each.events]

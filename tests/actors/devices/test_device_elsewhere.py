@@ -85,14 +85,14 @@ async def test_what_another_server_has_stored_is_gone_on_from(database, make_dev
     async with device_harness() as running:
         connection, _ = await running.neighbours.connect(running.system, 1)
         device = running.device(row)
-        await device.tell(PositionReported(fix(0, 3.0), "osmand", connection))
+        await device.tell(PositionReported(fix(-10, 1.1), "osmand", connection))
         await time.settle()
         for append in running.appended:
             assign_id(append, 1)
         assert running.statuses == ["online"]
-        await store(database, 7, row, 5, 1.0, totalDistance=111_000.0)
+        await store(database, 7, row, -5, 1.0, totalDistance=111_000.0)
         await device.tell(StoredElsewhere())
-        await device.tell(PositionReported(fix(10, 1.001), "osmand", connection))
+        await device.tell(PositionReported(fix(0, 1.001), "osmand", connection))
         await time.settle()
         assert running.statuses == ["online", "offline", "online"]
         last = running.positions[-1]

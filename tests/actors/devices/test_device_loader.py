@@ -19,7 +19,13 @@ NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 async def test_each_device_gets_its_own_rows(database, make_device, tree):
     plain, busy = await make_device("1"), await make_device("2")
     position = Position(
-        id=7, device_id=busy.id, protocol="osmand", server_time=NOW, device_time=NOW, fix_time=NOW
+        id=7,
+        device_id=busy.id,
+        protocol="osmand",
+        server_time=NOW,
+        device_time=NOW,
+        fix_time=NOW,
+        valid=True,
     )
     await positions.store(database, [position_rows.pack_row(position)], [7])
     for kind in ("engineStop", "engineResume"):

@@ -26,9 +26,15 @@ from motorpool.storage.records import Position
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 
 
-def position(number, device_id, *, fix=NOW, server=NOW):
+def position(number, device_id, *, fix=NOW, server=NOW, **attributes):
     return Position(
-        id=number, device_id=device_id, protocol="jt808", server_time=server, device_time=fix, fix_time=fix
+        id=number,
+        device_id=device_id,
+        protocol="jt808",
+        server_time=server,
+        device_time=fix,
+        fix_time=fix,
+        attributes=attributes,
     )
 
 
@@ -69,7 +75,7 @@ async def test_latest_positions_come_from_the_table_once_and_in_the_order_asked(
 async def test_after_any_batches_memory_says_what_the_table_says(
     database, make_device, directory_harness, neighbours
 ):
-    """Late, repeated, future and equal fixes of three devices, some known beforehand."""
+    """Late, repeated, future, implausible and equal fixes of three devices, some known beforehand."""
     ids = tuple([(await make_device(str(number))).id for number in range(3)])
     chance = random.Random(20)
     async with directory_harness(
@@ -85,7 +91,9 @@ async def test_after_any_batches_memory_says_what_the_table_says(
         for number in range(300):
             hours = chance.choice([-48, -2, -1, 0, 0, 1, 23, 24, 25, 400])
             fix = NOW + timedelta(hours=hours, seconds=chance.randrange(3))
-            writer.tell_nowait(Append(position(0, chance.choice(ids), fix=fix), (), connection, number))
+            doubt = {"implausible": True} if chance.random() < 0.2 else {}
+            stored = position(0, chance.choice(ids), fix=fix, **doubt)
+            writer.tell_nowait(Append(stored, (), connection, number))
         received = 0
         while received < 300:
             received += len((await probe.receive()).receipts)
@@ -217,7 +225,8 @@ async def test_after_positions_were_deleted_the_newest_that_remains_is_the_lates
 ):
     device_id = (await make_device()).id
     early, late = position(1, device_id, fix=NOW - timedelta(hours=1)), position(2, device_id)
-    await store(database, early, late)
+    doubted = position(3, device_id, fix=NOW - timedelta(minutes=1), implausible=True)
+    await store(database, early, late, doubted)
     async with directory_harness() as system:
         directory = system.ref(DIRECTORY)
         assert await directory.ask(GetLatestPositions((device_id,))) == [late]

@@ -1,15 +1,25 @@
-"""Trips and stops worked out from raw positions, slowly and by themselves (docs/reports.md#trips-and-stops).
+"""Trips, stops and distances worked out from raw positions, slowly and by themselves (docs/events.md#motion,
+docs/reports.md#distance).
 
-Nothing of `actors/rules` or `actors/reports` is imported: this is what those are checked against.
+Nothing of `actors/` is imported: this is what it is checked against. Each position is judged from all those
+before it.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from math import asin, cos, radians, sin, sqrt
 from typing import Any
 
-MIN_DISTANCE, MIN_DURATION, STOP_GAP = 200.0, 180.0, 3600.0
+MIN_DISTANCE, MIN_DURATION, STOP_GAP, FASTEST = 200.0, 180.0, 3600.0, 162.0
+MOVING = 1.8
+"""Knots."""
+KNOT = 1852 / 3600
+BRAKES = 1.5
+"""Metres a second squared."""
+USUAL = 8.0
+"""Metres a second."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +30,24 @@ class Point:
     latitude: float
     longitude: float
     speed: float = 0.0
-    distance: float = 0.0
+    """Knots."""
     number: int = 0
     attributes: dict[str, Any] = field(default_factory=dict)
+    valid: bool = True
+    ahead: float = 0.0
+    """Seconds that the clock of the device was ahead."""
+
+    @property
+    def is_moving(self) -> bool:
+        return self.speed >= MOVING
+
+    @property
+    def ignition(self) -> bool | None:
+        return self.attributes.get("ignition")
+
+    @property
+    def is_nowhere(self) -> bool:
+        return not self.valid and self.latitude == self.longitude == 0
 
 
 @dataclass(frozen=True)
@@ -33,6 +58,25 @@ class Interval:
     start: Point
     end: Point
     top_speed: float
+    steps: tuple[tuple[datetime, float], ...]
+    """Fix times of its positions, and metres that each adds to the distance; also of a stop."""
+
+    @property
+    def distance(self) -> float:
+        """Metres."""
+        return sum(metres for _, metres in self.steps)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The settings."""
+
+    distance: float = MIN_DISTANCE
+    duration: float = MIN_DURATION
+    fastest: float = FASTEST
+
+
+DEFAULTS = Rules()
 
 
 def metres(one: Point, other: Point) -> float:
@@ -46,54 +90,307 @@ def seconds(one: Point, other: Point) -> float:
     return (other.time - one.time).total_seconds()
 
 
-def turns(
-    points: list[Point], min_distance: float = MIN_DISTANCE, min_duration: float = MIN_DURATION
-) -> list[tuple[bool, int]]:
-    """Where the device started (True) and stopped, as indices."""
-    found: list[tuple[bool, int]] = []
-    moving, anchor, begin = False, 0, 0
-    for now in range(1, len(points)):
-        point, before = points[now], points[now - 1]
-        gap = seconds(before, point)
-        if (
-            gap > STOP_GAP
-            and point.distance >= min_distance
-            and point.distance / gap > min_distance / min_duration
-        ):
-            found += [(False, now - 1)] * moving + [(True, now - 1), (False, now)]
-            moving, anchor, begin = False, now, now
+def can_reach(one: Point, other: Point, fastest: float) -> bool:
+    """Whether a step is possible."""
+    most = max(fastest, 1.5 * max(one.speed, other.speed)) * KNOT * abs(seconds(one, other))
+    return metres(one, other) <= max(300.0, most)
+
+
+def judge(points: Sequence[Point], rules: Rules = DEFAULTS) -> list[str]:
+    """Say of each position what it is: `next`, `jump` (there, without having come there), `ignored` or
+    `implausible`.
+    """
+    found: list[str] = []
+    last: Point | None = None
+    doubts: list[Point] = []
+    """Implausible positions since the last that was not."""
+    for point in points:
+        is_near = last is None or rules.fastest == 0 or can_reach(last, point, rules.fastest)
+        if last is not None and rules.fastest:
+            agrees = bool(doubts) and can_reach(doubts[-1], point, rules.fastest)
+            has_wrong_time = point.ahead > last.ahead + 60 and len(doubts) < 10
+            if has_wrong_time or not (is_near or agrees):
+                found.append("implausible")
+                doubts.append(point)
+                continue
+        if point.is_nowhere or (not point.valid and last is not None and _says_nothing(point, last, rules)):
+            found.append("ignored")
             continue
-        old = [k for k in range(begin, now) if seconds(points[k], point) >= min_duration]
-        oldest = max(old, default=begin)
-        if moving:
-            if old and all(metres(points[k], point) < min_distance for k in range(oldest, now)):
-                found.append((False, now))
-                moving, anchor = False, now
-        elif metres(points[anchor], point) >= min_distance:
-            start = now
-            for k in range(now - 1, oldest - 1, -1):
-                if points[k].time <= points[anchor].time:
-                    break
-                took = seconds(points[k], points[start])
-                if start != now and metres(points[k], points[start]) * min_duration <= min_distance * took:
-                    break
-                start = k
-            found.append((True, start))
-            moving, anchor = True, start
+        found.append("next" if is_near else "jump")
+        last, doubts = point, []
     return found
 
 
-def intervals(points: list[Point], start: datetime, end: datetime) -> list[Interval]:
+def _says_nothing(point: Point, last: Point, rules: Rules) -> bool:
+    is_same = (point.latitude, point.longitude) == (last.latitude, last.longitude)
+    if is_same and point.ignition is not None:
+        return point.ignition
+    return last.valid and seconds(last, point) < 10 * rules.duration
+
+
+def turns(points: Sequence[Point], rules: Rules = DEFAULTS) -> list[tuple[bool, int]]:
+    """Where the device started (True) and stopped, as indices."""
+    found: list[tuple[bool, Point]] = []
+    moving = False
+    track: list[Point] = []
+    for point, kind in zip(points, judge(points, rules), strict=True):
+        if kind in {"implausible", "ignored"}:
+            continue
+        if not track:
+            first = place = point
+        turned = found[-1][1] if found else first
+        if kind == "jump" or not track:
+            track = [point]
+            # It stands there, or after all where it stopped.
+            place = turned if metres(turned, point) < rules.distance else point
+            continue
+        before, gap = track[-1], seconds(track[-1], point)
+        way = metres(before, point)
+        if gap > STOP_GAP and way >= rules.distance and way * rules.duration > rules.distance * gap:
+            found += [(False, before)] * moving + [(True, before)] + [(False, point)] * (not point.is_moving)
+            moving, place, track = point.is_moving, point, [point]
+            continue
+        track = _recent([*track, point], rules, is_on_trip=moving)
+        if moving:
+            stop = _stop(track, turned.time, rules)
+            if stop is None:
+                continue
+            found.append((False, stop))
+            moving, place = False, stop
+        if metres(place, point) >= rules.distance and _has_left(track, place, rules):
+            found.append((True, _start(track, place, rules)))
+            moving = True
+    places = {id(point): index for index, point in enumerate(points)}
+    return [(is_moving, places[id(point)]) for is_moving, point in found]
+
+
+def _recent(track: list[Point], rules: Rules, *, is_on_trip: bool) -> list[Point]:
+    """Those positions that still count, and the one before them."""
+    point, before = track[-1], track[-2]
+
+    def counts(each: Point) -> bool:
+        age, is_near = seconds(each, before), metres(each, point) < rules.distance
+        return age < 2 * rules.duration or (is_on_trip and is_near and age < 10 * rules.duration)
+
+    # The first one is there because the next one counts.
+    return track[next(k for k in range(1, len(track)) if counts(track[k])) - 1 :]
+
+
+def _stop(track: Sequence[Point], since: datetime, rules: Rules) -> Point | None:
+    """The position at which a stop began that is seen at the last one; the trip began at `since`."""
+    point, before = track[-1], track[-2]
+    gap, way = seconds(before, point), metres(before, point)
+    resting, until = list(track), point.time
+    was_silent = gap >= rules.duration and way >= rules.distance
+    if point.is_moving or (was_silent and way * rules.duration < rules.distance * gap):
+        resting, until = list(track[:-1]), _departure(before, point)
+    is_short = (point.time - max(track[0].time, since)).total_seconds() < 10 * rules.duration
+    has_just_moved = any(each.is_moving for each in track if seconds(each, point) < rules.duration)
+    if is_short and has_just_moved and 2 * gap < rules.duration:
+        return None
+    first = _rest(resting, until, since, rules)
+    if first is None:
+        return None
+    is_there = _place(resting[first:], rules)
+    begin = next((k for k in range(first, len(resting)) if is_there(resting[k])), first)
+    if begin > 0 and resting[begin - 1].time > since:
+        silence = seconds(resting[begin - 1], resting[begin])
+        came = _time_of_way(resting[begin - 1], resting[begin])
+        if silence >= rules.duration / 2 and came < silence - came:
+            begin -= 1
+    if (until - resting[begin].time).total_seconds() < rules.duration:
+        return None
+    return resting[begin]
+
+
+def _rest(track: Sequence[Point], until: datetime, since: datetime, rules: Rules) -> int | None:
+    """The index of the first position of a rest that goes on from the last of `track` until `until`."""
+    last = len(track) - 1
+
+    def lasted(index: int) -> float:
+        return (until - track[index].time).total_seconds()
+
+    reach = last
+    while reach and track[reach - 1].time >= since and _extent(track[reach - 1 :]) < rules.distance:
+        reach -= 1
+    found = None
+    for index in range(last, reach - 1, -1):
+        if _is_rest(track, index, until, rules):
+            found = index
+        elif found is None and lasted(index) >= 10 * rules.duration and index < last:
+            return reach
+        if found is not None and track[index].is_moving and index < last:
+            return found
+    return found
+
+
+def _is_rest(track: Sequence[Point], index: int, until: datetime, rules: Rules) -> bool:
+    part = track[index:]
+    first, following = part[0], part[1:]
+    lasted = (until - first.time).total_seconds()
+    if not following:
+        return lasted >= rules.duration
+    silence, way = seconds(first, following[0]), metres(first, following[0])
+    if silence >= rules.duration and way / silence <= rules.distance / 4 / rules.duration:
+        return True
+    if lasted >= rules.duration and all(each.ignition is False for each in part):
+        return True
+    if any(each.is_moving for each in following):
+        return False
+    if first.is_moving:
+        lasted -= _time_of_way(first, following[0])
+    if lasted < rules.duration:
+        return False
+    extent = _extent(part)
+    if extent <= rules.distance / 10:
+        return True
+    marks = [part[-1]]
+    for each in reversed(part):
+        if seconds(each, marks[-1]) >= rules.duration / 12:
+            marks.append(each)
+    along = sum(metres(one, other) for one, other in pairwise(marks))
+    return (
+        lasted >= rules.duration * extent / (rules.distance / 4) and metres(marks[0], marks[-1]) < 0.6 * along
+    )
+
+
+def _extent(part: Sequence[Point]) -> float:
+    """The longer side of the box around positions."""
+    south, north = min(p.latitude for p in part), max(p.latitude for p in part)
+    west, east = min(p.longitude for p in part), max(p.longitude for p in part)
+    now, middle = part[-1].time, part[-1].latitude
+    return max(
+        metres(Point(now, south, west), Point(now, north, west)),
+        metres(Point(now, middle, west), Point(now, middle, east)),
+    )
+
+
+def _place(part: Sequence[Point], rules: Rules) -> Callable[[Point], bool]:
+    """Whether a position is where the device rested most of the time that `part` took."""
+    tick = timedelta(milliseconds=1)
+    weights = []
+    for index in range(len(part)):
+        earlier, later = part[max(0, index - 1)], part[min(len(part) - 1, index + 1)]
+        weights.append((later.time - earlier.time) // tick + 1)
+
+    def median(values: Sequence[float]) -> float:
+        below = 0
+        for value, weight in sorted(zip(values, weights, strict=True)):
+            below += weight
+            if 2 * below >= sum(weights):
+                return value
+        raise AssertionError
+
+    middle = Point(part[0].time, median([p.latitude for p in part]), median([p.longitude for p in part]))
+    drift = 3 * median([metres(middle, point) for point in part])
+    return lambda point: not point.is_moving and metres(middle, point) <= max(rules.distance / 20, drift)
+
+
+def _has_left(track: Sequence[Point], anchor: Point, rules: Rules) -> bool:
+    point, before = track[-1], track[-2]
+    gap, way = seconds(before, point), metres(before, point)
+    if point.is_moving:
+        return True
+    if gap >= rules.duration and (way < rules.distance or way * rules.duration >= rules.distance * gap):
+        return True
+    if metres(anchor, point) >= 2 * rules.distance and metres(anchor, before) >= rules.distance:
+        return True
+    away = []
+    for each in reversed(track):
+        if metres(anchor, each) < rules.distance:
+            break
+        away.append(each)
+    return seconds(away[-1], point) >= rules.duration / 2
+
+
+def _start(track: Sequence[Point], anchor: Point, rules: Rules) -> Point:
+    """The position at which a trip began that is seen at the last one; the device stood since `anchor`."""
+    last = len(track) - 1
+    stood = [k for k in range(last) if track[k].time > anchor.time]
+    end = None
+    for index in reversed(stood):
+        first = _rest(track[: index + 1], _departure(track[index], track[index + 1]), anchor.time, rules)
+        if first is not None:
+            is_there = _place(track[first : index + 1], rules)
+            end = max([first, *(k for k in range(first, index + 1) if is_there(track[k]))])
+            break
+    if end is None:
+        end = max((k for k in range(last) if track[k].time <= anchor.time), default=0)
+    is_there = _place([p for p in track[:last] if not p.is_moving] or track, rules)
+    end = max([end, *(k for k in range(end + 1, last) if is_there(track[k]))])
+    way = _time_of_way(track[end + 1], track[end])
+    if way < rules.duration and way < seconds(track[end], track[end + 1]) - way:
+        end += 1
+    ends = [k for k in range(end, last) if seconds(anchor, track[k]) >= rules.duration]
+    return track[min(ends, default=last)]
+
+
+def _departure(resting: Point, moving: Point) -> datetime:
+    return max(resting.time, moving.time - timedelta(seconds=_time_of_way(moving, resting)))
+
+
+def _time_of_way(moving: Point, resting: Point) -> float:
+    """Seconds from one to the other, at the speed of the moving one and with the time that it brakes."""
+    speed = moving.speed * KNOT if moving.is_moving else USUAL
+    way, braking = metres(moving, resting), speed**2 / (2 * BRAKES)
+    if way < braking:
+        return 2 * way / speed
+    return (way - braking) / speed + speed / BRAKES
+
+
+def steps(points: Sequence[Point], kinds: Sequence[str], rules: Rules = DEFAULTS) -> list[float]:
+    """Metres that each position adds to the way from the first on; `kinds` are as of `judge`."""
+    found: list[float] = []
+    counted: list[Point] = []
+    """Since the last position that counted, which is the first."""
+    for point, kind in zip(points, kinds, strict=True):
+        found.append(0.0)
+        if kind in {"implausible", "ignored"}:
+            continue
+        if counted and counted[0].valid and not point.valid and seconds(counted[0], point) < 86_400:
+            continue
+        if not counted or (rules.fastest and not can_reach(counted[-1], point, rules.fastest)):
+            counted = [point]
+            continue
+        counted.append(point)
+        most = sum(
+            seconds(one, other) * (one.speed + other.speed) / 2 * KNOT + 0.4 * seconds(one, other) ** 2
+            for one, other in pairwise(counted)
+        )
+        way = metres(counted[0], point)
+        if any(each.is_moving for each in (counted[0], counted[-2], point)):
+            if way < 15 or way > most + 100:
+                continue
+            way = min(way, most)
+        elif way < 30:
+            continue
+        counted = [point]
+        found[-1] = round(way, 2)
+    return found
+
+
+def intervals(
+    points: Sequence[Point], start: datetime, end: datetime, rules: Rules = DEFAULTS
+) -> list[Interval]:
     """What an unbroken machine that began with the first point knows at `end`, cut at both times."""
     points = [point for point in points if point.time <= end]
-    first = next((index for index, point in enumerate(points) if point.time >= start), None)
-    if first is None:
+    edges = [(False, 0), *turns(points, rules)]
+    kinds = judge(points, rules)
+    shown = [
+        k
+        for k, point in enumerate(points)
+        if point.time >= start and kinds[k] != "implausible" and not point.is_nowhere
+    ]
+    if not shown:
         return []
-    edges = [(False, 0), *turns(points), (None, len(points) - 1)]
+    # Distance is measured from the first position of the span on.
+    added = [0.0] * shown[0] + steps(points[shown[0] :], kinds[shown[0] :], rules)
     found = []
-    for (moving, one), (_, other) in pairwise(edges):
-        begins, ends = max(one, first), max(other, first)
+    for (moving, one), (_, other) in pairwise([*edges, (False, shown[-1])]):
+        begins, ends = max(one, shown[0]), max(other, shown[0])
         if begins < ends:
-            top = max(point.speed for point in points[begins : ends + 1])
-            found.append(Interval(bool(moving), points[begins], points[ends], top))
+            top = max(points[k].speed for k in shown if begins <= k <= ends)
+            counted = range(begins if moving else begins + 1, ends + 1)
+            along = tuple((points[k].time, added[k]) for k in counted)
+            found.append(Interval(moving, points[begins], points[ends], top, along))
     return found

@@ -9,19 +9,20 @@ from motorpool.storage.records import Position
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 
 
-def between(start, end, **rules):
+def between(start, end, metres=0.0, **rules):
     points = [end_point(Position(id=1, fix_time=MAY, attributes=each)) for each in (start, end)]
-    return compare(*points, ReportRules(**rules))
+    return compare(*points, ReportRules(**rules), metres)
 
 
 def test_the_odometer_counts_if_both_ends_have_it():
-    start, end = {"odometer": 1000, "totalDistance": 5.0}, {"odometer": 1500, "totalDistance": 7.5}
-    both = between(start, end)
+    # What the positions add up to counts late ones too, and is not used.
+    start, end = {"odometer": 1000, "totalDistance": 5.0}, {"odometer": 1500, "totalDistance": 99.0}
+    both = between(start, end, 2.5)
     assert (both.distance, both.start_odometer, both.end_odometer) == (500.0, 1000.0, 1500.0)
-    ignored = between(start, end, ignore_odometer=True)
+    ignored = between(start, end, 2.5, ignore_odometer=True)
     assert (ignored.distance, ignored.start_odometer, ignored.end_odometer) == (2.5, 5.0, 7.5)
-    assert between({"totalDistance": 5}, end).distance == 2.5
-    assert between({"odometer": 0, "totalDistance": 5}, end).distance == 2.5
+    assert between({"totalDistance": 5}, end, 2.5).distance == 2.5
+    assert between({"odometer": 0, "totalDistance": 5}, end, 2.5).distance == 2.5
     assert between({"odometer": 2000}, {"odometer": 1000}).distance == 0.0
 
 

@@ -1,79 +1,63 @@
-"""Trips and stops against `brute_force.py`, on random tracks."""
-
-from datetime import UTC, datetime, timedelta
+"""Trips, stops and distances against `brute_force.py`, on random tracks."""
 
 import msgspec
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.actors.reports.brute_force import Interval, Point, intervals, metres
+from tests.actors.reports.brute_force import intervals
+from tests.actors.reports.random_tracks import RUNS, track, with_lost_places
 
-from motorpool.actors.reports.segments import Carry, Fix, Segmenter
-from motorpool.actors.rules.trip_detection import TripSettings, TripState, advance
+from motorpool.actors.reports.segments import Carry, Segmenter
+from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance
 
-NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
-# Seconds since the position before, metres north and east, knots: standing, walking, driving and silence.
-# Of positions within a 64th of three minutes the machine keeps the first, which the brute force does not.
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from([0, 3, 20, 60, 100, 179, 180, 181, 600, 3600, 3601, 9000]),
-        st.sampled_from([0, 5, 30, 150, 199, 201, 900, 20_000]),
-        st.sampled_from([0, -10, 120, -900]),
-        st.integers(0, 60),
-    ),
-    min_size=1,
-    max_size=60,
-)
+LOST = st.lists(st.integers(0, 250), max_size=3)
 
 
-def track(steps: list[tuple[int, int, int, int]]) -> list[Point]:
-    points: list[Point] = []
-    time, latitude, longitude = NOON, 52.0, 13.0
-    for number, (seconds, north, east, knots) in enumerate(steps, 1):
-        time += timedelta(seconds=seconds)
-        latitude += north / 111_319.49
-        longitude += east / 68_500
-        point = Point(time, latitude, longitude, float(knots), 0.0, number)
-        way = metres(points[-1], point) if points else 0.0
-        points.append(Point(time, latitude, longitude, float(knots), way, number))
-    return points
+def track_points(points):
+    return [
+        TrackPoint(p.number, p.time, p.latitude, p.longitude, p.speed, p.valid, p.ignition, p.ahead)
+        for p in points
+    ]
 
 
-def fixes(points: list[Point]) -> list[Fix]:
-    return [Fix(p.number, p.time, p.latitude, p.longitude, p.distance, p.speed) for p in points]
-
-
-def found(points: list[Point], first: int, last: int, cut: int = 0) -> list[tuple[bool, int, int, float]]:
+def found(points, first, last, cut=0):
     """The segments of points[first:last], which come in two portions."""
     state = TripState()
-    for fix in fixes(points[:first]):
-        state, _ = advance(state, fix, TripSettings())
-    segmenter = Segmenter(Carry(state.is_moving, state.anchor, state.window), TripSettings())
-    given_points = fixes(points[first:last])
+    for point in track_points(points[:first]):
+        state, _ = advance(state, point, TripSettings())
+    segmenter = Segmenter(Carry(state, is_moving=state.is_moving), TripSettings())
+    given_points = track_points(points[first:last])
     segments = segmenter.add(given_points[:cut])
     # A carry that was stored is as good as one that was not.
     stored = msgspec.json.decode(msgspec.json.encode(segmenter.carry()), type=Carry)
     segmenter = Segmenter(stored, TripSettings())
     segments += segmenter.add(given_points[cut:]) + segmenter.finish()
-    return [(s.is_moving, s.start.position_id, s.end.position_id, s.max_speed) for s in segments]
+    return [
+        (s.is_moving, s.start.position_id, s.end.position_id, s.max_speed, s.centimetres / 100)
+        for s in segments
+    ]
 
 
-def expected(points: list[Point], first: int, last: int) -> list[tuple[bool, int, int, float]]:
-    begun = points[:last]
+def expected(points, first, last):
     if first >= last:
         return []
-    cut: list[Interval] = intervals(begun, points[first].time, points[last - 1].time)
-    return [(i.moving, i.start.number, i.end.number, i.top_speed) for i in cut]
+    cut = intervals(points[:last], points[first].time, points[last - 1].time)
+    return [
+        (i.moving, i.start.number, i.end.number, i.top_speed, pytest.approx(i.distance, abs=0.5)) for i in cut
+    ]
 
 
-@given(STEPS, st.integers(0, 60))
-def test_a_whole_track_is_cut_as_the_brute_force_does(steps, cut):
-    points = track(steps)
+@settings(max_examples=300)
+@given(RUNS, st.booleans(), LOST, st.integers(0, 60))
+def test_a_whole_track_is_cut_as_the_brute_force_does(runs, is_eastward, lost, cut):
+    points = with_lost_places(track(runs, is_eastward=is_eastward), lost)
     assert found(points, 0, len(points), cut) == expected(points, 0, len(points))
 
 
-@given(STEPS, st.integers(0, 59), st.integers(0, 60))
-def test_a_span_continues_what_began_before_it(steps, first, length):
-    points = track(steps)
+@settings(max_examples=300)
+@given(RUNS, LOST, st.integers(0, 59), st.integers(0, 60))
+def test_a_span_continues_what_began_before_it(runs, lost, first, length):
+    points = with_lost_places(track(runs), lost)
     # Both ends between points of different times, as spans of time are.
     times = sorted({point.time for point in points})
     begin = times[first % len(times)]
@@ -83,19 +67,27 @@ def test_a_span_continues_what_began_before_it(steps, first, length):
     assert found(points, first, last) == expected(points, first, last)
 
 
+def drive():
+    """A quarter of an hour at rest, a drive of 10 km, a quarter of an hour at rest."""
+    rest = (60, 0, False, 0, True, None, 0.0, 15)
+    return track([rest, (20, 300, False, 29, True, None, 0.0, 33), rest])
+
+
 def test_segments_follow_each_other_without_gaps():
-    points = track([(60, 0, 0, 0)] * 10 + [(30, 300, 0, 30)] * 20 + [(60, 0, 0, 0)] * 10)
+    points = drive()
     segments = found(points, 0, len(points))
     assert [moving for moving, *_ in segments] == [False, True, False]
-    assert [end for _, _, end, _ in segments[:-1]] == [start for _, start, _, _ in segments[1:]]
-    assert segments[1][3] == 30.0
+    assert [end for _, _, end, *_ in segments[:-1]] == [start for _, start, *_ in segments[1:]]
+    assert segments[1][3] == 29.0
+    assert segments[1][4] == pytest.approx(9900, abs=20)
 
 
-def test_a_long_drive_keeps_few_fixes_in_memory():
-    points = fixes(track([(10, 300, 0, 30 + number % 7) for number in range(3000)]))
+def test_a_long_drive_keeps_few_points_in_memory():
+    points = track_points(
+        track([(10, 300, False, 50 + number % 7, True, None, 0.0, 1) for number in range(3000)])
+    )
     segmenter = Segmenter(Carry(), TripSettings())
-    (stop,) = segmenter.add(points)
-    assert not stop.is_moving
+    segments = segmenter.add(points)
     assert len(segmenter._tail) < 200
-    (trip,) = segmenter.finish()
-    assert (trip.start, trip.end, trip.max_speed) == (stop.end, points[-1], 36.0)
+    (trip,) = segments[1:] + segmenter.finish()
+    assert (trip.end, trip.max_speed) == (points[-1], 56.0)

@@ -4,9 +4,11 @@ import itertools
 import random
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pytest
 import trio
 from tests.actors.reports.brute_force import intervals
@@ -16,7 +18,7 @@ from tests.runtime.actor_testing import TestClock
 from motorpool.actors.reports import track
 from motorpool.actors.reports.periods import find_periods
 from motorpool.actors.reports.sources import Sources
-from motorpool.actors.reports.track import find_segments
+from motorpool.actors.reports.track import find_distances, find_segments
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.storage.devices import devices, position_rows, positions, report_days
 from motorpool.storage.devices.position_rows import copy_data
@@ -32,7 +34,7 @@ DEFAULTS = TripSettings()
 WAITING = """
     select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
 """
-BERLIN = ZoneInfo("Europe/Berlin")
+BERLIN, KATHMANDU = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kathmandu")
 POINT = SimpleNamespace(time=MAY, latitude=1.0, longitude=1.0, speed=0.0, attributes={})
 
 
@@ -88,9 +90,12 @@ async def test_a_month_asked_again_reads_no_positions_of_finished_days(sources, 
     await store(database, 1, points)
     end = MAY + timedelta(days=7) - timedelta(milliseconds=1)
     first = await ask(sources, MAY, end)
+    expected = intervals(points, MAY, end)
     assert [(each.is_moving, each.start.fix_time, each.end.fix_time, each.max_speed) for each in first] == [
-        (found.moving, found.start.time, found.end.time, found.top_speed)
-        for found in intervals(points, MAY, end)
+        (found.moving, found.start.time, found.end.time, found.top_speed) for found in expected
+    ]
+    assert [each.centimetres / 100 for each in first] == [
+        pytest.approx(found.distance, abs=0.5) for found in expected
     ]
     assert (MAY, end) in reads
     reads.clear()
@@ -105,6 +110,38 @@ async def test_a_month_asked_again_reads_no_positions_of_finished_days(sources, 
     assert await ask(sources, MAY, end, settings=other) == await ask(
         sources, MAY, end, settings=other, kept=False
     )
+    assert await ask(sources, MAY, end) == first
+
+
+@pytest.mark.parametrize("zone", [UTC, BERLIN, KATHMANDU])
+async def test_each_day_has_the_distance_that_trips_came_along_on_it(sources, database, seed, zone):
+    points = week(seed % 7)
+    await store(database, 1, points)
+    begin = MAY + 7 * HOUR
+    end = MAY + timedelta(days=7) - timedelta(milliseconds=1)
+    on_trips = [step for found in intervals(points, begin, end) if found.moving for step in found.steps]
+    for kept in (False, True, True):
+        found = await find_distances(sources, 1, begin, end, DEFAULTS, zone, kept=kept)
+        starts = [begin, *(ends for ends, _ in found)]
+        assert [metres for _, metres in found] == [
+            pytest.approx(sum(metres for time, metres in on_trips if start <= time < ends), abs=0.5)
+            for start, ends in itertools.pairwise(starts)
+        ]
+        trips = [each for each in await ask(sources, begin, end, zone=zone, kept=kept) if each.is_moving]
+        assert sum(metres for _, metres in found) == pytest.approx(
+            sum(each.centimetres for each in trips) / 100, abs=0.005
+        )
+
+
+async def test_what_other_rules_have_found_is_not_used(sources, database):
+    await store(database, 1, week(3, days=2))
+    end = MAY + timedelta(days=2) - timedelta(milliseconds=1)
+    first = await ask(sources, MAY, end)
+    # Before the rules had a version the settings alone were in the digest.
+    old = sha256(msgspec.json.encode(DEFAULTS)).digest()[:16]
+    nothing = b'{"first":null,"parts":[],"carry":{"is_moving":false}}'
+    changed = await database.affected("update report_days set settings = $1, result = $2", old, nothing)
+    assert changed == 2
     assert await ask(sources, MAY, end) == first
 
 
@@ -137,7 +174,7 @@ async def test_what_is_kept_never_differs_from_a_fresh_computation(sources, data
     chance = random.Random(seed)
     waiting = week(seed)
     chance.shuffle(waiting)
-    zone = chance.choice([UTC, BERLIN, ZoneInfo("Asia/Kathmandu")])
+    zone = chance.choice([UTC, BERLIN, KATHMANDU])
     hits = 0
     while waiting:
         await store(database, 1, [waiting.pop() for _ in range(min(len(waiting), chance.randrange(1, 120)))])
@@ -162,6 +199,8 @@ async def test_what_is_kept_never_differs_from_a_fresh_computation(sources, data
             )
             days = await find_periods(sources, 1, start, end, zone)
             assert days == await find_periods(sources, 1, start, end, zone, kept=False)
+            metres = await find_distances(sources, 1, start, end, DEFAULTS, zone)
+            assert metres == await find_distances(sources, 1, start, end, DEFAULTS, zone, kept=False)
     assert hits
 
 

@@ -137,17 +137,18 @@ def test_a_late_position_is_compared_with_nothing():
 
 def test_a_motion_is_dated_back_to_where_it_began():
     rules, state, found = DeviceRules(), FoldState(), []
-    for minute, metres in enumerate([0, 0, 0, 150, 150 + 900]):
+    for minute, metres in enumerate([0, 0, 0, 0, 0, 150, 150 + 900, 150 + 1800]):
         now = position(minute, metres)
         result = events_of(now, state, rules)
         state = result.state
         found.append(result)
-    assert [types(each) for each in found] == [[], [], [], [], ["deviceMoving"]]
+    assert [types(each) for each in found] == [[], [], [], [], [], [], [], ["deviceMoving"]]
     (moving,) = found[-1].events
-    assert (moving.event_time, moving.position_id) == (NOON + 2 * MINUTE, 102)
+    # It came those 150 m in less than half of the minute.
+    assert (moving.event_time, moving.position_id) == (NOON + 5 * MINUTE, 105)
     ((event, point),) = found[-1].dated_back
     assert event is moving
-    assert point is found[2].point
+    assert point is found[5].point
 
 
 def test_the_speed_limit_of_a_geofence_goes_first():

@@ -14,6 +14,12 @@ def fixed(seconds):
     return Position(server_time=NOON, fix_time=NOON + timedelta(seconds=seconds))
 
 
+def test_a_position_where_the_device_cannot_be_is_never_the_latest():
+    wrong = Position(server_time=NOON, fix_time=NOON, attributes={"implausible": True})
+    assert not is_latest(wrong, None)
+    assert not is_latest(wrong, fixed(-1))
+
+
 @pytest.mark.parametrize(
     ("seconds", "last", "latest"),
     [

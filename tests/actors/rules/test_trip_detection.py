@@ -2,13 +2,20 @@
 
 import math
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
+import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from motorpool.actors.rules import trip_detection
-from motorpool.actors.rules.trip_detection import WINDOW_SLOTS, TrackPoint, TripSettings, TripState, advance
+from motorpool.actors.rules.event_rules import earlier_start, window_start
+from motorpool.actors.rules.motion import rebuild_trip
+from motorpool.actors.rules.rule_settings import DEFAULTS
+from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance, is_reachable
+from motorpool.storage.records import Position
+from motorpool.storage.rules.fold_rows import Motion
 
 NOON = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 DEGREE = math.pi / 180 * 6_378_137
@@ -16,22 +23,40 @@ DEGREE = math.pi / 180 * 6_378_137
 
 
 def track(*steps):
-    """Return a point for each (second, metres north of the equator)."""
-    points, before = [], 0.0
-    for index, (second, north) in enumerate(steps, 1):
+    """Return a point for each (second, metres north of the equator) and perhaps more fields of points."""
+    points = []
+    for index, (second, north, *fields) in enumerate(steps, 1):
         moment = NOON + timedelta(seconds=second)
-        points.append(TrackPoint(index, moment, north / DEGREE, 0.0, abs(north - before)))
-        before = north
+        points.append(TrackPoint(index, moment, north / DEGREE, 0.0, **(fields[0] if fields else {})))
     return points
 
 
 def run(points, settings=TripSettings(), state=TripState()):  # noqa: B008
-    """Return the transitions as (is_moving, position id), and the state in the end."""
+    """Return the transitions as (is_moving, second), and the state in the end."""
     found = []
     for point in points:
         state, transitions = advance(state, point, settings)
-        found += [(transition.is_moving, transition.point.position_id) for transition in transitions]
+        found += [
+            (transition.is_moving, (transition.point.fix_time - NOON).total_seconds())
+            for transition in transitions
+        ]
     return found, state
+
+
+def fast(kmh):
+    return {"speed": kmh / 1.852}
+
+
+def drive(start, end, metres, *, kmh=50, interval=10, begin=0.0):
+    """Steps of a drive at an even speed, without its first point."""
+    return [
+        (second, begin + metres * (second - start) / (end - start), fast(kmh))
+        for second in range(start + interval, end + 1, interval)
+    ]
+
+
+def rest(start, end, north, *, interval=10, wobble=0.0):
+    return [(second, north + wobble * math.sin(second)) for second in range(start, end + 1, interval)]
 
 
 def test_the_first_point_is_where_the_device_stands():
@@ -39,120 +64,336 @@ def test_the_first_point_is_where_the_device_stands():
     assert run(points) == ([], TripState(False, points[0], (points[0],)))
 
 
-def test_a_trip_and_a_stop():
-    drive = [(600 + 60 * minute, 1000 * minute) for minute in range(6)]
-    rest = [(960 + 60 * minute, 5000) for minute in range(6)]
-    found, state = run(track((0, 0), (300, 10), *drive, *rest))
-    # It drove from where it was seen last, and stopped when it had stayed for three minutes.
-    assert found == [(True, 3), (False, 11)]
-    assert not state.is_moving
+def test_a_stop_begins_where_the_device_came_to_rest():
+    steps = [
+        *rest(0, 600, 0),
+        *drive(600, 1200, 8000),
+        *rest(1210, 2000, 8000),
+        *drive(2000, 2600, 9000, begin=8000),
+    ]
+    assert run(track(*steps))[0] == [(True, 600), (False, 1210), (True, 2000)]
 
 
-def test_a_trip_starts_after_the_stop_before_it():
-    found, _ = run(track((0, 0), (60, 300), (120, 600)))
-    assert found == [(True, 2)]
+def test_it_does_so_without_reported_speeds_too():
+    steps = [
+        *rest(0, 600, 0),
+        *drive(600, 1200, 8000),
+        *rest(1210, 2000, 8000),
+        *drive(2000, 2600, 9000, begin=8000),
+    ]
+    found = run(track(*[(second, north) for second, north, *_ in steps]))[0]
+    assert found == [(True, 600), (False, 1200), (True, 2000)]
 
 
-def test_slow_legs_before_the_fast_ones_belong_to_the_stop():
-    # 40 m a minute is slower than 200 m in three minutes, 100 m a minute is faster.
-    found, _ = run(track((0, 0), (60, 40), (120, 80), (180, 180), (240, 280)))
-    assert found == [(True, 3)]
+@pytest.mark.parametrize("seconds", [30, 120, 170])
+def test_a_halt_shorter_than_the_shortest_stop_splits_no_trip(seconds):
+    halt = rest(1210, 1200 + seconds, 8000)
+    steps = [
+        *rest(0, 600, 0),
+        *drive(600, 1200, 8000),
+        *halt,
+        *drive(1200 + seconds, 2000 + seconds, 9000, begin=8000),
+    ]
+    assert run(track(*steps))[0] == [(True, 600)]
 
 
-def test_jitter_makes_no_trip():
-    found, _ = run(track(*[(60 * minute, 150 * (minute % 2)) for minute in range(60)]))
-    assert found == []
+def test_a_jam_is_part_of_the_trip():
+    jam, second, north = [], 1200, 8000
+    while second < 3000:
+        jam += rest(second + 10, second + 60, north)
+        jam.append((second + 70, north + 12, fast(8)))
+        second, north = second + 80, north + 25
+    steps = [*rest(0, 600, 0), *drive(600, 1200, 8000), *jam]
+    assert run(track(*steps))[0] == [(True, 600)]
+
+
+def test_a_drifting_receiver_makes_no_trip():
+    around = [(10 * n, 80 * math.sin(n / 9), {}) for n in range(3000)]
+    assert run(track(*around))[0] == []
+
+
+def test_an_excavator_that_works_on_a_site_stands():
+    site = [(1200 + 10 * n, 8000 + 60 * math.sin(n / 5), fast(5)) for n in range(1, 700)]
+    steps = [*rest(0, 600, 0), *drive(600, 1200, 8000), *site]
+    # Within the last 200 m before the site it is not to be told from driving about there.
+    assert run(track(*steps))[0] == [(True, 600), (False, 1190)]
+
+
+def test_a_tracker_that_sleeps_while_parked_shows_a_stop_by_its_silence():
+    steps = [*rest(0, 600, 0), *drive(600, 1200, 8000), (1210, 8000), *drive(5000, 5600, 9000, begin=8000)]
+    assert run(track(*steps))[0] == [(True, 600), (False, 1210), (True, 5010)]
+    # The same if it falls asleep before it has come to rest, and wakes up when it has gone on.
+    steps = [*rest(0, 600, 0), *drive(600, 1200, 8000), *drive(5030, 5600, 9000, begin=8400)]
+    assert run(track(*steps))[0] == [(True, 600), (False, 1200), (True, 5040)]
+
+
+def test_a_tunnel_shows_no_stop():
+    lost = [(second, 8000, {"valid": False}) for second in range(1210, 1500, 10)]
+    steps = [*rest(0, 600, 0), *drive(600, 1200, 8000), *lost, *drive(1500, 2000, 6000, begin=12_000)]
+    assert run(track(*steps))[0] == [(True, 600)]
+
+
+def test_a_garage_without_a_fix_does_once_the_ignition_is_off():
+    lost = [(second, 8000, {"valid": False, "ignition": False}) for second in range(1210, 1500, 10)]
+    assert run(track(*rest(0, 600, 0), *drive(600, 1200, 8000), *lost))[0] == [(True, 600), (False, 1210)]
+
+
+def test_a_place_without_a_fix_at_0_0_is_none():
+    nowhere = [(second, 0, {"valid": False}) for second in range(1210, 1500, 10)]
+    steps = [*rest(0, 600, 50_000), *drive(600, 1200, 8000, begin=50_000), *nowhere]
+    assert run(track(*nowhere, *steps[:1]))[0] == []
+    assert run(track(*steps))[0] == [(True, 600)]
 
 
 def test_a_drive_in_silence_is_a_trip_between_two_stops():
     night = 8 * 3600
-    assert run(track((0, 0), (60, 0), (night, 100_000)))[0] == [(True, 2), (False, 3)]
-    moving = [(0, 0), (60, 1000), (120, 2000)]
-    assert run(track(*moving, (night, 100_000)))[0] == [(True, 2), (False, 3), (True, 3), (False, 4)]
-    # Too slow to have been driven all the time: the silence is a part of the trip.
-    assert run(track(*moving, (night, 12_000)))[0] == [(True, 2)]
+    assert run(track((0, 0), (60, 0), (night, 100_000)))[0] == [(True, 60), (False, night)]
+    moving = [*rest(0, 600, 0), *drive(600, 1200, 8000)]
+    found = run(track(*moving, (night, 100_000)))[0]
+    assert found == [(True, 600), (False, 1200), (True, 1200), (False, night)]
+
+
+def test_after_a_silence_who_moves_goes_on_with_the_trip():
+    night = 8 * 3600
+    steps = [
+        (0, 0),
+        (60, 0),
+        *drive(night, night + 600, 9000, begin=100_000),
+        *rest(night + 610, night + 1200, 109_000),
+    ]
+    assert run(track(*steps))[0] == [(True, 60), (False, night + 610)]
+
+
+def test_with_a_report_an_hour_a_trip_has_the_drive_between_two_of_them():
+    hour = 3600
+    # Seen on the way, and between two places.
+    seen = [(hour, 0), (2 * hour, 13_700, fast(30)), (3 * hour, 14_500)]
+    assert run(track((0, 0), *seen))[0] == [(True, hour), (False, 2 * hour)]
+    between = [(hour, 0), (2 * hour, 14_500), (3 * hour, 14_500)]
+    assert run(track((0, 0), *between))[0] == [(True, hour), (False, 2 * hour)]
+
+
+def test_a_tracker_that_slept_shows_a_stop_of_its_least_duration_or_none():
+    # It falls asleep two minutes after it came to rest, and wakes up on its way.
+    asleep = [*rest(0, 600, 0), *drive(600, 1200, 8000), *rest(1210, 1330, 8000)]
+    for metres in (20, 150, 300, 600):
+        steps = [*asleep, *drive(1500, 2600, 9000, begin=8000 + metres)]
+        stopped, started = run(track(*steps))[0][1:]
+        assert stopped == (False, 1210)
+        assert started[1] - stopped[1] >= 180
+
+
+def test_a_jump_that_cannot_be_is_left_out():
+    steps = [*rest(0, 600, 0), (610, 50_000), *rest(620, 1200, 0)]
+    points = track(*steps)
+    found, state = run(points)
+    assert found == []
+    assert state.window[-1] == points[-1]
+    assert not any(point.latitude * DEGREE > 40_000 for point in state.window)
+
+
+def test_two_such_points_that_agree_are_believed():
+    steps = [*rest(0, 600, 0), *rest(610, 1200, 50_000)]
+    state = TripState()
+    beliefs = []
+    for point in track(*steps):
+        beliefs.append(state.believes(point, TripSettings()))
+        state, transitions = advance(state, point, TripSettings())
+        assert not transitions
+    assert beliefs == [True] * 61 + [False] + [True] * 59
+
+
+def test_a_place_that_proved_wrong_makes_no_trip():
+    wrong = [(610, 50_000), (620, 50_010), (630, 50_020)]
+    steps = [*rest(0, 600, 0), *wrong, *rest(640, 900, 0), *drive(900, 1500, 8000)]
+    assert run(track(*steps))[0] == [(True, 900)]
+
+
+def test_who_reports_such_a_speed_may_have_it():
+    flight = [(60 * n, 15_000 * n, fast(900)) for n in range(20)]
+    state = TripState()
+    for point in track(*flight):
+        assert state.believes(point, TripSettings())
+        state, _ = advance(state, point, TripSettings())
+
+
+def test_a_clock_that_jumps_ahead_is_not_believed():
+    ahead = [(610 + 3600, 20, {"ahead": 3600.0})]
+    points = track(*rest(0, 600, 0), *ahead, *rest(620, 900, 0))
+    state = TripState()
+    for point in points:
+        assert state.believes(point, TripSettings()) is (point.ahead == 0)
+        state, _ = advance(state, point, TripSettings())
+
+
+def test_one_that_was_set_is_after_a_while():
+    points = track(*rest(0, 600, 0), *[(4210 + 10 * n, 0, {"ahead": 3600.0}) for n in range(30)])
+    state = TripState()
+    beliefs = []
+    for point in points:
+        beliefs.append(state.believes(point, TripSettings()))
+        state, _ = advance(state, point, TripSettings())
+    assert beliefs == [True] * 61 + [False] * 10 + [True] * 20
+
+
+@pytest.mark.parametrize(
+    ("seconds", "metres", "knots", "expected"),
+    [
+        (1, 299, 0, True),
+        (1, 301, 0, False),
+        (10, 833, 0, True),
+        (10, 840, 0, False),
+        (10, 840, 120, True),
+        (10, -840, 0, False),
+    ],
+)
+def test_what_can_be_reached(seconds, metres, knots, expected):
+    before, point = track((0, 0), (seconds, metres, {"speed": float(knots)}))
+    assert is_reachable(before, point, 162.0) is expected
+
+
+def test_a_step_over_the_antimeridian_is_short():
+    before = TrackPoint(1, NOON, 0.0, 179.9999)
+    assert is_reachable(before, TrackPoint(2, NOON, 0.0, -179.9999), 162.0)
+    points = [
+        TrackPoint(n, NOON + timedelta(seconds=10 * n), 0.0, 179.9999 if n % 2 else -179.9999)
+        for n in range(300)
+    ]
+    assert run(points)[0] == []
 
 
 def test_a_window_has_a_limit(monkeypatch):
     monkeypatch.setattr(trip_detection, "MAX_WINDOW_POINTS", 8)
-    settings = TripSettings(min_duration=3600.0)
     state = TripState()
     for point in track(*[(0, 0) for _ in range(100)]):
-        state, _ = advance(state, point, settings)
+        state, _ = advance(state, point, TripSettings(min_duration=3600.0))
         assert len(state.window) <= 9
-    assert state.window[0].position_id == 1
     assert state.window[-1].position_id == 100
 
 
-@pytest.mark.parametrize("begun", [0, 1, 100])
-def test_frequent_points_are_kept_alike_whenever_the_machine_was_started(begun):
-    points = track(*[(second / 2, 0) for second in range(1200)])
-    whole = later = TripState()
-    for number, point in enumerate(points):
-        whole, _ = advance(whole, point, TripSettings())
-        if number >= begun:
-            later, _ = advance(later, point, TripSettings())
-    assert len(whole.window) <= WINDOW_SLOTS + 3
-    assert later.window == whole.window
-    assert whole.window[-1] == points[-1]
+def test_a_parked_device_holds_few_points():
+    _, state = run(track(*[(second, second % 5) for second in range(7200)]))
+    assert len(state.window) < 60
 
 
-@pytest.mark.parametrize("settings", [TripSettings(0, 0, 0), TripSettings(min_duration=0.0)])
-def test_settings_of_zero_are_harmless(settings):
+@pytest.mark.parametrize(
+    "settings", [TripSettings(0, 0, 0), TripSettings(min_duration=0.0), TripSettings(1, 1e12, 1)]
+)
+def test_extreme_settings_are_harmless(settings):
     run(track((0, 0), (0, 0), (0, 500), (60, 500), (9000, 90_000)), settings)
 
 
-# Steps of 61 m and 7 s: no distance or speed comes close to a limit, where rounding would decide.
 STEPS = st.lists(
     st.tuples(
-        st.one_of(st.integers(0, 12), st.integers(500, 700)),
-        st.one_of(st.just(0), st.integers(-2, 2), st.integers(-60, 60)),
+        st.sampled_from([0, 1, 10, 10, 30, 60, 100, 180, 600, 3601, 9000]),
+        st.sampled_from([0, 0, 0, 3, -3, 25, -40, 120, 400, -400, 900, 20_000]),
+        st.sampled_from([0, 0, 0, 1, 10, 50]),
+        st.sampled_from([True, True, True, True, False]),
+        st.sampled_from([None, True, False]),
+        st.integers(1, 40),
     ),
-    max_size=60,
+    min_size=1,
+    max_size=25,
 )
 
 
-@given(STEPS)
-def test_as_a_machine_that_remembers_everything(steps):
-    time = place = 0
-    moments = []
-    for seconds, metres in steps:
-        time += 7 * seconds
-        place += 61 * metres
-        moments.append((time, place))
-    assert run(track(*moments))[0] == expected(moments)
-
-
-def expected(moments):
-    """The rules as they are written down, over the whole track; points are numbered from 1."""
-    found = []
-    is_moving, anchor = False, 0
-    first = 0  # of the points that may still be seen
-    for index in range(1, len(moments)):
-        time, place = moments[index]
-        last_time, last_place = moments[index - 1]
-        metres, seconds = abs(place - last_place), time - last_time
-        if seconds > 3600 and metres >= 200 and metres / seconds > 200 / 180:
-            if is_moving:
-                found.append((False, index))
-            found += [(True, index), (False, index + 1)]
-            is_moving, anchor, first = False, index, index
-            continue
-        old = [other for other in range(first, index) if time - moments[other][0] >= 180]
-        young = [other for other in range(first, index) if time - moments[other][0] < 180]
-        seen = old[-1:] + young
-        if is_moving:
-            if old and all(abs(place - moments[other][1]) < 200 for other in seen):
-                found.append((False, index + 1))
-                is_moving, anchor = False, index
-        elif abs(place - moments[anchor][1]) >= 200:
-            later = [other for other in seen if moments[other][0] > moments[anchor][0]]
-            start = index
-            for step, other in enumerate(reversed(later)):
-                leg = abs(moments[start][1] - moments[other][1])
-                if step and leg * 180 <= 200 * (moments[start][0] - moments[other][0]):
-                    break
-                start = other
-            found.append((True, start + 1))
-            is_moving, anchor = True, start
+def positions(steps):
+    """Runs of alike steps, as those of a vehicle are."""
+    found, second, north = [], 0, 0
+    for seconds, metres, kmh, valid, ignition, times in steps:
+        for _ in range(times):
+            second, north = second + seconds, north + metres
+            time = NOON + timedelta(seconds=second)
+            found.append(
+                Position(
+                    id=len(found) + 1,
+                    fix_time=time,
+                    server_time=time,
+                    latitude=north / DEGREE,
+                    longitude=13.0,
+                    speed=kmh / 1.852,
+                    # It has had a fix some time.
+                    valid=valid or not found,
+                    attributes={} if ignition is None else {"ignition": ignition},
+                )
+            )
     return found
+
+
+@given(STEPS)
+def test_no_stop_is_shorter_than_the_least_duration(steps):
+    found, state, settings = [], TripState(), TripSettings()
+    for position in positions(steps):
+        point = trip_detection.track_point(position)
+        state, transitions = advance(state, point, settings)
+        # One after a drive in silence is told at once.
+        is_at_once = len(transitions) > 1 and transitions[-1].point is point
+        found += [(each, is_at_once) for each in transitions]
+    for (before, is_at_once), (after, _) in pairwise(found):
+        seconds = (after.point.fix_time - before.point.fix_time).total_seconds()
+        # And one without any length lies between a trip and such a drive.
+        assert before.is_moving or is_at_once or seconds >= settings.min_duration or seconds == 0
+
+
+@given(STEPS)
+def test_starts_and_stops_take_turns_in_the_order_of_time(steps):
+    found, state = [], TripState()
+    settings = TripSettings()
+    for position in positions(steps):
+        point = trip_detection.track_point(position)
+        state, transitions = advance(state, point, settings)
+        found += transitions
+        assert all(transition.point.fix_time <= point.fix_time for transition in transitions)
+    assert [each.is_moving for each in found] == [index % 2 == 0 for index in range(len(found))]
+    times = [each.point.fix_time for each in found]
+    assert times == sorted(times)
+
+
+def as_read(stored, since):
+    """The positions that `fold_rows.recent_points` reads."""
+    before = [
+        position
+        for position in stored
+        if position.fix_time < since and "implausible" not in position.attributes
+    ]
+    fixed = [
+        position for position in before if position.valid and since - position.fix_time <= timedelta(days=1)
+    ]
+    kept = {position.id for position in [*before[-8:], *fixed[-2:]]}
+    return [position for position in stored if position.fix_time >= since or position.id in kept]
+
+
+@settings(max_examples=2000)
+@given(STEPS, st.data())
+def test_a_machine_that_is_built_again_goes_on_as_if_it_had_not_stopped(steps, data):
+    """From the last event of motion and the positions since `window_start`, as after a crash."""
+    whole = positions(steps)
+    cut = data.draw(st.integers(1, len(whole)))
+    fixed = [position.fix_time for position in whole[:cut] if position.valid]
+    # What was more than a day ago is not read.
+    assume(all(later - earlier < timedelta(days=1) for earlier, later in pairwise(fixed)))
+    assume(whole[cut - 1].fix_time - fixed[-1] < timedelta(days=1))
+    settings = DEFAULTS.trips
+    state, motion, latest, first = TripState(), None, None, None
+    for position in whole[:cut]:
+        point = trip_detection.track_point(position)
+        believed = state.believes(point, settings)
+        state, transitions = advance(state, point, settings)
+        for transition in transitions:
+            motion = Motion(transition.is_moving, whole[transition.point.position_id - 1])
+        if believed:
+            latest = position
+        else:
+            position.attributes["implausible"] = True
+        first = first or position
+    assume(state.elsewhere is None or latest.fix_time - state.elsewhere.fix_time < timedelta(days=1))
+    read = as_read(whole[:cut], window_start(latest, DEFAULTS))
+    if (since := earlier_start(read, motion, first if motion is None else None, DEFAULTS)) is not None:
+        read = as_read(whole[:cut], since)
+    again = rebuild_trip(read, first, motion, settings)
+    assert again.is_moving == state.is_moving
+    for position in whole[cut:]:
+        point = trip_detection.track_point(position)
+        state, transitions = advance(state, point, settings)
+        again, others = advance(again, point, settings)
+        assert msgspec.to_builtins(others) == msgspec.to_builtins(transitions)

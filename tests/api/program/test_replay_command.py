@@ -28,7 +28,7 @@ RULES = DeviceRules(settings=RuleSettings(speed_limit=60.0), geofences=GeofenceI
 
 
 def reports(seed):
-    """Four days of a vehicle that drives and parks, with gaps and some reports that arrive late."""
+    """Four days of a vehicle that drives and parks; some reports are missing, late, or from elsewhere."""
     chance = random.Random(seed)
     now, latitude, driven, found = START, 52.5, 0.0, []
     while now < START + 4 * 24 * HOUR:
@@ -38,6 +38,7 @@ def reports(seed):
             speed = chance.uniform(20, 70) if moves else 0.0
             latitude += (0.004 if moves else 0.0) * chance.choice([1, 1, -1])
             driven += speed
+            elsewhere = 0.7 if chance.random() < 0.03 else 0.0
             attributes = {"ignition": moves, "driverUniqueId": chance.choice(["a", "a", "a", "b"])}
             if chance.random() < 0.05:
                 attributes["alarm"] = "sos"
@@ -47,7 +48,7 @@ def reports(seed):
                     device_time=now,
                     fix_time=now,
                     valid=True,
-                    latitude=latitude,
+                    latitude=latitude + elsewhere,
                     longitude=13.4,
                     speed=speed,
                 )

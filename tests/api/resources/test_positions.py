@@ -197,6 +197,16 @@ async def test_after_a_delete_the_newest_that_remains_is_the_latest(served):
     assert ids(await served.admin.get("/positions")) == [driven[0].id]
 
 
+async def test_after_a_delete_one_where_the_vehicle_cannot_be_is_not_the_latest(served):
+    number = await served.device(served.admin, "1")
+    driven = await drive(served, number)
+    doubted = served.position(number, driven[-1].fix_time, attributes={"implausible": True})
+    await served.report(doubted)
+    assert ids(await served.admin.get("/positions")) == [driven[-1].id]
+    assert (await served.admin.delete(f"/positions/{driven[-1].id}")).status == 204
+    assert ids(await served.admin.get("/positions")) == [driven[-2].id]
+
+
 async def test_the_readonly_delete_no_positions(served):
     ann = await served.user("ann", readonly=True)
     number = await served.device(served.admin, "1")

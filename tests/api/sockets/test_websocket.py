@@ -180,6 +180,21 @@ async def test_first_come_the_latest_positions_then_what_changes(served):
         assert device["lastUpdate"] == "2026-05-01T12:00:20Z"
 
 
+async def test_a_position_where_the_vehicle_cannot_be_is_not_shown(served):
+    number = await served.device(served.admin, "1")
+    (before,) = await served.report(served.position(number))
+    async with connect(served, served.cookie(served.admin)) as socket:
+        assert [found["id"] for found in (await receive(socket))["positions"]] == [before.id]
+        doubted = served.position(number, NOON + timedelta(seconds=10), attributes={"implausible": True})
+        await served.report(doubted)
+        # That the device has reported is.
+        device = await receive_until(socket, "devices", lambda found: found["id"] == number)
+        assert (device["positionId"], device["lastUpdate"]) == (before.id, "2026-05-01T12:00:10Z")
+        (after,) = await served.report(served.position(number, NOON + timedelta(seconds=20)))
+        shown = await receive_until(socket, "positions", lambda found: found["id"] != before.id)
+        assert shown["id"] == after.id
+
+
 async def test_nobody_gets_devices_that_they_may_not_see(served):
     ann = await served.user("ann")
     number = await served.device(served.admin, "1")

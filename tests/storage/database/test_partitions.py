@@ -14,10 +14,17 @@ def at(year, month, day=1, hour=0):
     return datetime(year, month, day, hour, tzinfo=UTC)
 
 
-async def store(database, *rows):
+async def store(database, *rows, **attributes):
     """Store positions given as (id, device, fix time)."""
     made = [
-        Position(id=number, device_id=device, server_time=fix, device_time=fix, fix_time=fix)
+        Position(
+            id=number,
+            device_id=device,
+            server_time=fix,
+            device_time=fix,
+            fix_time=fix,
+            attributes=attributes,
+        )
         for number, device, fix in rows
     ]
     await positions.store(
@@ -138,6 +145,16 @@ async def test_the_latest_of_a_device_stays_however_old(database):
     assert await expired_positions.delete_before(database, at(2026, 7)) == 0
     await store(database, (5, parked, at(2026, 7, 2)))
     assert await expired_positions.delete_before(database, at(2026, 7)) == 1
+
+
+@pytest.mark.parametrize("day", [2, 28])
+async def test_one_where_the_device_cannot_be_does_not_stay_in_place_of_the_latest(database, day):
+    """Whether whole months are dropped or single rows."""
+    (parked,) = await add_devices(database, 1)
+    await store(database, (1, parked, at(2026, 5, 1)), (2, parked, at(2026, 5, 2)))
+    await store(database, (3, parked, at(2026, 5, 3)), (4, parked, at(2026, 6, 1)), implausible=True)
+    assert await expired_positions.delete_before(database, at(2026, 6, day)) == 3
+    assert [each.id for each in await positions.latest(database, [parked])] == [2]
 
 
 async def test_dropping_goes_on_step_by_step_until_all_is_gone(database, monkeypatch):

@@ -113,6 +113,13 @@ async def test_a_fix_from_the_future_is_never_the_latest(database):
     assert await positions.TABLE.fetch_many(database, [2]) == [ahead]
 
 
+async def test_a_position_where_the_device_cannot_be_is_never_the_latest(database):
+    doubted = position(2, fix=NOW, attributes={"implausible": True})
+    await store(database, position(1, fix=NOW - SECOND), doubted, position(3, 2, attributes={"sat": 3}))
+    assert [each.id for each in await positions.latest(database, [1, 2])] == [1, 3]
+    assert await positions.TABLE.fetch_many(database, [2]) == [doubted]
+
+
 async def test_the_latest_of_many_come_in_the_order_asked(database):
     await store(database, *(position(10 + device, device, fix=NOW) for device in range(1, 5)))
     found = await positions.latest(database, [3, 99, 1, 4])

@@ -1,12 +1,18 @@
 """Stored tracks and events for tests of reports."""
 
 import random
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 from tests.actors.reports.brute_force import Point, metres
 
+from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
+from motorpool.actors.messages.topics import POSITIONS
+from motorpool.actors.rules.event_rules import FoldState
+from motorpool.actors.rules.fold import FoldContext, fold
+from motorpool.codecs.reports import PositionReport
 from motorpool.storage.events import events
 from motorpool.storage.records import Event
 
@@ -35,7 +41,7 @@ def week(seed: int, *, start: datetime = MAY, days: int = 7) -> list[Point]:
         way = round(metres(points[-1], point), 2) if points else 0.0
         total = round(total + way, 2)
         given = {"distance": way, "totalDistance": total, "hours": 60_000 * len(points)}
-        points.append(Point(time, latitude, longitude, speed, way, len(points), given))
+        points.append(Point(time, latitude, longitude, speed, len(points), given))
 
     while time < start + timedelta(days=days):
         for _ in range(chance.randrange(3, 25)):
@@ -48,6 +54,66 @@ def week(seed: int, *, start: datetime = MAY, days: int = 7) -> list[Point]:
             time += timedelta(hours=chance.randrange(2, 9))
             report(chance.choice([0.0, 60_000.0]), 0.0, 0.0)
     return points
+
+
+def rough_days(seed: int, *, start: datetime = MAY, days: int = 3) -> list[PositionReport]:
+    """Reports as in `week`, in the order of their fix times, with drifting places, lost fixes and jumps."""
+    chance = random.Random(seed)
+    found = []
+    trouble, left = "", 0
+    for point in week(chance.randrange(20), start=start, days=days):
+        if not left:
+            trouble = chance.choice(["", "", "", "", "no fix", "nowhere", "elsewhere"])
+            left = chance.randrange(1, 20 if trouble == "" else 5)
+        left -= 1
+        latitude, longitude = point.latitude, point.longitude + chance.gauss(0, 10) / 68_500
+        if trouble == "nowhere":
+            latitude = longitude = 0.0
+        elif trouble == "elsewhere":
+            latitude += 0.7
+        attributes = {"hours": point.attributes["hours"], "ignition": point.speed > 0}
+        found.append(
+            PositionReport(
+                attributes,
+                device_time=point.time,
+                fix_time=point.time,
+                valid=trouble not in {"no fix", "nowhere"},
+                latitude=latitude,
+                longitude=longitude,
+                speed=point.speed,
+            )
+        )
+    return found
+
+
+class Recorder:
+    """Stores reports of a device with their events, as its actor and the writer do."""
+
+    def __init__(self, served: Any, device_id: int) -> None:
+        self._served = served
+        self._device_id = device_id
+        self._state = FoldState()
+        self._now = datetime.min.replace(tzinfo=UTC)
+        """When the last one arrived: after all fixes so far."""
+
+    async def add(self, reports: Iterable[PositionReport]) -> None:
+        """Store reports that arrive in this order, in one batch."""
+        context = self._served.context
+        count = 0
+        async with context.system.topic(POSITIONS).subscribe() as subscription:
+            for report in reports:
+                assert report.fix_time is not None
+                self._now = max(self._now, report.fix_time + timedelta(seconds=1))
+                result = fold(report, self._state, FoldContext(self._device_id, "x", self._now))
+                self._state = result.state
+                assert result.position is not None
+                append = Append(
+                    result.position, result.events, point=result.point, dated_back=result.dated_back
+                )
+                await context.system.ref(POSITION_WRITER).tell(append)
+                count += 1
+            while count:
+                count -= sum(len(batch) for batch in await subscription.receive_batch())
 
 
 def positions(served: Any, device_id: int, points: list[Point]) -> list[Any]:
