@@ -18,8 +18,12 @@ SPARE: Final = 0.4
 """Metres a second squared: a vehicle may have come so much further than its speeds before and after tell."""
 STRAY: Final = 100.0
 """Metres further than that from the last point that counts, where a point is left out."""
+DOUBTFUL: Final = 2.0
+"""Times as far as the speeds tell, and STRAY further: a point there counts if the next one agrees."""
 UNTIL_BELIEVED: Final = timedelta(days=1)
 """Points without a fix do not count unless there was none with a fix for so long."""
+SILENCE: Final = 1800.0
+"""Seconds without points after which a device may be anywhere."""
 
 
 class PathState(msgspec.Struct, frozen=True, gc=False):
@@ -28,8 +32,12 @@ class PathState(msgspec.Struct, frozen=True, gc=False):
     mark: TrackPoint | None = None
     """Up to which the way is counted."""
     latest: TrackPoint | None = None
+    likely: float = 0.0
+    """Metres from `mark` to `latest`, by the speeds that the device has reported."""
     most: float = 0.0
-    """Metres that the device can have come since `mark`, by the speeds that it has reported."""
+    """Metres that it can have come there at most, by these speeds."""
+    is_doubtful: bool = False
+    """Whether `latest` counts only if the next point agrees."""
 
 
 class Path:
@@ -39,38 +47,65 @@ class Path:
     """
 
     def __init__(self, state: PathState, implausible_speed: float) -> None:
-        self._mark, self._latest, self._most = state.mark, state.latest, state.most
+        self._mark, self.latest = state.mark, state.latest
+        self._likely, self._most, self._is_doubtful = state.likely, state.most, state.is_doubtful
         self._limit = implausible_speed
 
     @property
     def state(self) -> PathState:
         """Where the measurement stands."""
-        return PathState(self._mark, self._latest, self._most)
+        return PathState(self._mark, self.latest, self._likely, self._most, self._is_doubtful)
 
-    def add(self, point: TrackPoint) -> int:
-        """Return the centimetres that `point` adds."""
-        mark, latest = self._mark, self._latest
+    def add(self, point: TrackPoint) -> tuple[int, int]:
+        """Return the centimetres that the point before adds after all, and those that `point` does."""
+        mark, latest = self._mark, self.latest
         if (
             mark is not None
             and mark.valid
             and not point.valid
             and point.fix_time - mark.fix_time < UNTIL_BELIEVED
         ):
-            return 0
-        self._latest = point
-        if mark is None or latest is None or (self._limit and not is_reachable(latest, point, self._limit)):
-            self._mark, self._most = point, 0.0
-            return 0
+            return 0, 0
+        self.latest = point
+        if mark is None or latest is None:
+            self._begin(point)
+            return 0, 0
         seconds = (point.fix_time - latest.fix_time).total_seconds()
-        self._most += seconds * ((latest.speed + point.speed) / 2 * KNOT + SPARE * seconds)
-        metres = great_circle(mark.latitude, mark.longitude, point.latitude, point.longitude)
+        likely = seconds * (latest.speed + point.speed) / 2 * KNOT
+        most = likely + SPARE * seconds * seconds
+        late = 0
+        if self._is_doubtful:
+            self._is_doubtful = False
+            back = _metres(latest, point)
+            if back <= max(most + STRAY, _metres(mark, point)):
+                late = self._count(mark, latest, _metres(mark, latest))
+                mark = latest
+        if self._limit and not is_reachable(mark, point, self._limit):
+            self._begin(point)
+            return late, 0
+        self._likely += likely
+        self._most += most
+        metres = _metres(mark, point)
         if metres < STEP:
-            return 0
-        if max(mark.speed, latest.speed, point.speed) >= FAST_KNOTS:
-            if metres > self._most + STRAY:
-                return 0
+            return late, 0
+        is_fast = max(mark.speed, latest.speed, point.speed) >= FAST_KNOTS
+        if metres < 2 * STEP and not is_fast:
+            return late, 0
+        if metres > DOUBTFUL * self._likely + STRAY and seconds <= SILENCE:
+            self._is_doubtful = True
+            return late, 0
+        return late, self._count(mark, point, metres)
+
+    def _begin(self, mark: TrackPoint) -> None:
+        self._mark, self._likely, self._most = mark, 0.0, 0.0
+
+    def _count(self, mark: TrackPoint, point: TrackPoint, metres: float) -> int:
+        """Return the centimetres up to `point`, the next mark."""
+        if max(mark.speed, point.speed) >= FAST_KNOTS:
             metres = min(metres, self._most)
-        elif metres < 2 * STEP:
-            return 0
-        self._mark, self._most = point, 0.0
+        self._begin(point)
         return round(metres * 100)
+
+
+def _metres(start: TrackPoint, end: TrackPoint) -> float:
+    return great_circle(start.latitude, start.longitude, end.latitude, end.longitude)

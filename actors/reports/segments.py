@@ -33,7 +33,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
     """Knots: the highest of all points of the segment, both ends included; of a segment that began before
     this piece, of those that the carry has not counted."""
     centimetres: int
-    """The distance from start to end, counted likewise."""
+    """The distance from start to end, counted likewise; that of a stop means nothing."""
 
 
 class Carry(msgspec.Struct, frozen=True):
@@ -107,7 +107,13 @@ class Segmenter:
                 self._start = point
             self._tail.append(point)
             # One without a fix that repeats the last place is not in the window.
-            self._steps.append(self._path.add(point) if state.window and state.window[-1] is point else 0)
+            step = 0
+            if state.window and state.window[-1] is point:
+                before = self._path.latest
+                late, step = self._path.add(point)
+                if late:
+                    self._add_late(before, late)
+            self._steps.append(step)
             if transitions:
                 for transition in transitions:
                     self._turn(transition, found)
@@ -136,6 +142,15 @@ class Segmenter:
         if self._tail:
             self._close(len(self._tail) - 1, found)
         return found
+
+    def _add_late(self, before: TrackPoint | None, centimetres: int) -> None:
+        """Add what an earlier point of the segment has come along after all."""
+        assert before is not None
+        for index in range(len(self._steps) - 1, 0, -1):
+            if self._tail[index].position_id == before.position_id:
+                self._steps[index] += centimetres
+                return
+        self._centimetres += centimetres
 
     def _turn(self, transition: Transition, found: list[Segment]) -> None:
         # A point that is not in the tail lies before the span: the first one stands for it.

@@ -63,8 +63,8 @@ class Interval:
 
     @property
     def distance(self) -> float:
-        """Metres."""
-        return sum(metres for _, metres in self.steps)
+        """Metres; a stop has none."""
+        return sum(metres for _, metres in self.steps) if self.moving else 0.0
 
 
 @dataclass(frozen=True)
@@ -340,33 +340,59 @@ def _time_of_way(moving: Point, resting: Point) -> float:
 
 def steps(points: Sequence[Point], kinds: Sequence[str], rules: Rules = DEFAULTS) -> list[float]:
     """Metres that each position adds to the way from the first on; `kinds` are as of `judge`."""
-    found: list[float] = []
-    counted: list[Point] = []
+    found = [0.0] * len(points)
+    counted: list[int] = []
     """Since the last position that counted, which is the first."""
-    for point, kind in zip(points, kinds, strict=True):
-        found.append(0.0)
+    doubtful = False
+    for index, (point, kind) in enumerate(zip(points, kinds, strict=True)):
         if kind in {"implausible", "ignored"}:
             continue
-        if counted and counted[0].valid and not point.valid and seconds(counted[0], point) < 86_400:
+        if (
+            counted
+            and points[counted[0]].valid
+            and not point.valid
+            and seconds(points[counted[0]], point) < 86_400
+        ):
             continue
-        if not counted or (rules.fastest and not can_reach(counted[-1], point, rules.fastest)):
-            counted = [point]
+        if doubtful:
+            mark, far = points[counted[0]], points[counted[-1]]
+            back = metres(far, point)
+            if back <= fastest_way([far, point]) + 100 or back <= metres(mark, point):
+                found[counted[-1]] = counting(points, counted)
+                counted = counted[-1:]
+            doubtful = False
+        if not counted or (rules.fastest and not can_reach(points[counted[0]], point, rules.fastest)):
+            counted = [index]
             continue
-        counted.append(point)
-        most = sum(
-            seconds(one, other) * (one.speed + other.speed) / 2 * KNOT + 0.4 * seconds(one, other) ** 2
-            for one, other in pairwise(counted)
-        )
-        way = metres(counted[0], point)
-        if any(each.is_moving for each in (counted[0], counted[-2], point)):
-            if way < 15 or way > most + 100:
-                continue
-            way = min(way, most)
-        elif way < 30:
+        counted.append(index)
+        since = [points[each] for each in counted]
+        way = metres(since[0], point)
+        is_fast = any(each.is_moving for each in (since[0], since[-2], point))
+        if way < (15 if is_fast else 30):
             continue
-        counted = [point]
-        found[-1] = round(way, 2)
+        doubtful = way > 2 * usual_way(since) + 100 and seconds(since[-2], point) <= 1800
+        if not doubtful:
+            found[index] = counting(points, counted)
+            counted = [index]
     return found
+
+
+def usual_way(points: Sequence[Point]) -> float:
+    """Metres by the speeds that were reported."""
+    return sum(seconds(one, other) * (one.speed + other.speed) / 2 * KNOT for one, other in pairwise(points))
+
+
+def fastest_way(points: Sequence[Point]) -> float:
+    """Metres with the acceleration that is possible between them."""
+    return usual_way(points) + sum(0.4 * seconds(one, other) ** 2 for one, other in pairwise(points))
+
+
+def counting(points: Sequence[Point], counted: Sequence[int]) -> float:
+    """Metres that the last of the positions adds to the first."""
+    way = metres(points[counted[0]], points[counted[-1]])
+    if points[counted[0]].is_moving or points[counted[-1]].is_moving:
+        way = min(way, fastest_way([points[each] for each in counted]))
+    return round(way, 2)
 
 
 def intervals(

@@ -33,7 +33,7 @@ def found(points, first, last, cut=0):
     segmenter = Segmenter(stored, TripSettings())
     segments += segmenter.add(given_points[cut:]) + segmenter.finish()
     return [
-        (s.is_moving, s.start.position_id, s.end.position_id, s.max_speed, s.centimetres / 100)
+        (s.is_moving, s.start.position_id, s.end.position_id, s.max_speed, s.is_moving * s.centimetres / 100)
         for s in segments
     ]
 
