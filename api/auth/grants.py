@@ -1,8 +1,9 @@
 """What callers may give to users: nothing that they lack themselves (docs/users.md#what-managers-may-give).
 
-`above` is the one comparison behind every way to give: creating and changing users, setting their passwords,
-and sharing. A session as another user needs none, since its caller is under the restrictions of both users
-(api/auth/caller.py). Links give what the caller sees (api/resources/permissions.py).
+`above` is the one comparison behind every way to give: creating and changing users, setting their passwords
+and where their messages go, and sharing. A session as another user needs none, since its caller is under the
+restrictions of both users (api/auth/caller.py). Links give what the caller sees
+(api/resources/permissions.py).
 """
 
 from collections.abc import Container
@@ -11,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from motorpool.api.auth.caller import Caller
+from motorpool.api.auth.guarded_fields import guarded_changes
 from motorpool.api.auth.new_users import SHARED_FLAGS
 from motorpool.api.auth.rights import ROLE_FIELDS
 from motorpool.api.http.errors import BadRequest
@@ -77,21 +79,21 @@ def _reason(caller: Caller, name: str) -> str:
     return "nobody frees users of a restriction that they are under themselves"
 
 
-def require_login_grant(caller: Caller, new: User, old: User, *, password: bool) -> None:
-    """Check that the caller may change what somebody else logs in with, and so log in as them.
+def require_account_grant(caller: Caller, new: User, old: User, *, password: bool) -> None:
+    """Check that the caller may change what somebody else logs in with, or where their messages go.
 
     Raises:
-        BadRequest: the user has more than the caller, who would get it with the login.
+        BadRequest: the user has more than the caller, who would get it with the login or the messages.
     """
-    changed = {
-        "password": password,
-        "email": new.email.lower() != old.email.lower(),
-        "totp_key": new.totp_key != old.totp_key,
-    }
+    # A login name alone lets nobody in.
+    changed = [name for name in guarded_changes(new, old) if name != "login"]
+    if new.totp_key != old.totp_key:
+        changed.insert(0, "totpKey")
+    if password:
+        changed.insert(0, "password")
     # Who keeps an address may well be given another's login: that changes no address.
     more = [name for name in above(caller, new) if name != "fixed_email"]
-    for name in changed if more else ():
-        if changed[name]:
-            raise BadRequest(
-                f"{camel(name)}: the user has more rights than the caller ({camel(more[0])})", is_refusal=True
-            )
+    if changed and more:
+        raise BadRequest(
+            f"{changed[0]}: the user has more rights than the caller ({camel(more[0])})", is_refusal=True
+        )

@@ -11,7 +11,7 @@ from motorpool.actors.http.errors import DeliveryRefused
 from motorpool.actors.words.masking import MASK, restore_secrets
 from motorpool.actors.work.connection_limits import client_network
 from motorpool.api.auth.caller import Source
-from motorpool.api.auth.grants import require_grant, require_login_grant
+from motorpool.api.auth.grants import require_account_grant, require_grant
 from motorpool.api.auth.guarded_fields import guarded_changes
 from motorpool.api.auth.new_users import with_registration_defaults
 from motorpool.api.auth.rights import (
@@ -177,7 +177,7 @@ async def prepare_change(call: Call, transaction: Queries, new: User, old: UserR
                 raise BadRequest(f"{camel(name)}: nobody changes it for themselves", is_refusal=True)
     require_grant(caller, new, old)
     if not own:
-        require_login_grant(caller, new, old, password=bool(new.password))
+        require_account_grant(caller, new, old, password=bool(new.password))
     if new.email.lower() != old.email.lower() and is_restricted(old, call.context.server, "fixed_email"):
         source = Source.USER if old.fixed_email else Source.SERVER
         raise BadRequest(f"email: only an administrator may change it{source.value}", is_refusal=True)

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from motorpool.api.auth.caller import Caller, Source
-from motorpool.api.auth.grants import above, bounded, require_grant, require_login_grant
+from motorpool.api.auth.grants import above, bounded, require_account_grant, require_grant
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage.records import ServerSettings, User
 
@@ -75,19 +75,28 @@ def test_nobody_lasts_longer_than_who_gives_it():
     assert above(caller(), User()) == []
 
 
-def test_a_login_is_not_taken_of_who_has_more():
+def test_neither_login_nor_messages_are_taken_of_who_has_more():
     limited, free = caller(limit_commands=True), User(email="a@b", totp_key="x")
-    changes = ({"email": "c@d"}, {"totp_key": None})
+    changes = (
+        {"email": "c@d"},
+        {"totp_key": None},
+        {"phone": "1"},
+        *({"attributes": {key: "x"}} for key in ("webhook.url", "ntfyTopic", "mail.smtp.host")),
+    )
     for changed in changes:
         new = msgspec.structs.replace(free, **changed)
         with pytest.raises(BadRequest, match="more rights than the caller"):
-            require_login_grant(limited, new, free, password=False)
-        require_login_grant(caller(fixed_email=True), new, free, password=False)
+            require_account_grant(limited, new, free, password=False)
+        require_account_grant(caller(fixed_email=True), new, free, password=False)
         # It may be taken together with what the caller lacks.
-        require_login_grant(limited, msgspec.structs.replace(new, limit_commands=True), free, password=False)
+        require_account_grant(
+            limited, msgspec.structs.replace(new, limit_commands=True), free, password=False
+        )
     with pytest.raises(BadRequest, match=r"^password: "):
-        require_login_grant(limited, free, free, password=True)
-    require_login_grant(limited, msgspec.structs.replace(free, name="x", email="A@b"), free, password=False)
+        require_account_grant(limited, free, free, password=True)
+    require_account_grant(
+        limited, msgspec.structs.replace(free, name="x", email="A@b", login="x"), free, password=False
+    )
 
 
 def test_the_restriction_of_who_acts_as_a_user_is_named():
