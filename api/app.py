@@ -117,7 +117,7 @@ def _answer_with(context: ServerContext, operation: Operation, http_metrics: met
 
     async def serve_call(call: Call) -> Response:
         if operation.is_change(call):
-            refuse_foreign_page(call)
+            refuse_foreign_page(context, call.request)
         await _identify(call, operation)
         if call.optional_caller is not None and sender_of(call.request) is None:
             context.system.ref(STATISTICS).offer(RequestServed(call.optional_caller.id))

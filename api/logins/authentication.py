@@ -23,7 +23,7 @@ from motorpool.api.http.node_gate import Sender, sender_of
 from motorpool.api.logins.cookies import Cookie
 from motorpool.api.logins.credentials import Credential, find_caller
 from motorpool.api.logins.known_places import remember_address, remember_device
-from motorpool.api.logins.pages import is_origin_of_session
+from motorpool.api.logins.pages import is_origin_of_session, refuse_foreign_page
 from motorpool.api.logins.password_logins import check_code, check_password, record_denied
 from motorpool.api.logins.second_factor import require_codes
 from motorpool.api.server_context import ServerContext
@@ -102,11 +102,14 @@ async def identify_socket_caller(context: ServerContext, token: str | None) -> C
     """Return the user of a WebSocket: of `?token=`, or of the credentials of its request.
 
     Raises:
-        Forbidden: the user has to set up one-time codes first.
+        Forbidden: a foreign page sent the password that a browser keeps for Basic, and could read the socket;
+            or the user has to set up one-time codes first.
     """
     if token:
         caller = await authenticate_token(context, token)
     else:
+        if "Authorization" in websocket.headers:
+            refuse_foreign_page(context, websocket)
         caller = await authenticate(context, websocket)
     require_codes(caller)
     return caller

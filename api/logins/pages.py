@@ -7,14 +7,13 @@ may change something. Other clients send neither.
 
 from quart import Request, Websocket
 
-from motorpool.api.engine.call import Call
 from motorpool.api.http.addresses import peer_address
 from motorpool.api.http.errors import Forbidden
 from motorpool.api.http.origins import host_of, is_of_host
 from motorpool.api.server_context import ServerContext
 
 
-def refuse_foreign_page(call: Call) -> None:
+def refuse_foreign_page(context: ServerContext, request: Request | Websocket) -> None:
     """Refuse a request that a page of another site, or of another host of this one, made a browser send.
 
     A bearer token is sent by who has it, never by a browser on its own.
@@ -22,9 +21,9 @@ def refuse_foreign_page(call: Call) -> None:
     Raises:
         Forbidden: the request is such a one.
     """
-    headers = call.request.headers
+    headers = request.headers
     origin, site = headers.get("Origin"), headers.get("Sec-Fetch-Site")
-    if (origin is None and site is None) or (origin is not None and origin in call.context.cors_origins):
+    if (origin is None and site is None) or (origin is not None and origin in context.cors_origins):
         return
     if headers.get("Authorization", "").lower().startswith("bearer "):
         return
@@ -35,7 +34,7 @@ def refuse_foreign_page(call: Call) -> None:
         case "cross-site" | "same-site":
             is_foreign = True
         case _:  # none, or typed into the address bar
-            is_foreign = origin is not None and not _is_own(call.context, call.request, origin)
+            is_foreign = origin is not None and not _is_own(context, request, origin)
     if is_foreign:
         raise Forbidden("a page of another site may not do this")
 

@@ -1,3 +1,4 @@
+import base64
 import gc
 import json
 from collections.abc import Callable
@@ -52,7 +53,7 @@ def connect(served, cookie: str = "", *, query: str = "", origin: str = ""):
 
 
 @asynccontextmanager
-async def shake_hands(served, cookie: str = "", *, query: str = "", origin: str = ""):
+async def shake_hands(served, cookie: str = "", *, query: str = "", origin: str = "", headers=None):
     """The handshake by hand: the stream, and the status that was answered."""
     lines = [
         f"GET /api/socket{query} HTTP/1.1",
@@ -66,6 +67,7 @@ async def shake_hands(served, cookie: str = "", *, query: str = "", origin: str 
     ]
     async with await trio.open_tcp_stream("127.0.0.1", served.port) as stream:
         await stream.send_all("\r\n".join([*lines, "", ""]).encode())
+        *(f"{name}: {value}" for name, value in (headers or {}).items()),
         with trio.fail_after(30):
             answer = b""
             while not answer.endswith(b"\r\n\r\n"):
@@ -393,6 +395,25 @@ async def test_a_page_of_another_origin_gets_no_socket(served):
 async def test_an_empty_object_keeps_the_line_alive_and_what_clients_send_is_ignored(starting):
     often = HttpSettings(socket_keepalive_seconds=1)
     async with (
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 101),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "https://behind.an.unnamed.proxy"}, 101),
+    ],
+)
+async def test_a_foreign_page_gets_no_socket_by_a_password_that_the_browser_keeps(served, headers, status):
+    basic = "Basic " + base64.b64encode(b"admin@example.org:admin").decode()
+    async with shake_hands(served, headers={"Authorization": basic, **headers}) as (_, answered):
+        assert answered == status
+    token = (await served.admin.post("/session/token")).text
+    async with shake_hands(served, headers={"Authorization": f"Bearer {token}", **headers}) as (_, answered):
+        assert answered == 101
+
+
         starting(listen=True, http=often) as served,
         connect(served, served.cookie(served.admin)) as socket,
     ):
