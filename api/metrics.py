@@ -21,6 +21,7 @@ from motorpool.api.http.addresses import client_address, is_forwarded, peer_addr
 from motorpool.api.http.errors import Forbidden, Unauthorized
 from motorpool.api.http.responses import as_bytes
 from motorpool.api.logins.authentication import authenticate
+from motorpool.api.logins.second_factor import require_codes
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import ConditionsCollector
 from motorpool.runtime.loop_stalls import LoopStallsCollector
@@ -115,6 +116,7 @@ def _is_from(request: Request, allowed: Networks, trusted: Networks) -> bool:
 
 async def _require_administrator(context: ServerContext, request: Request) -> None:
     caller = await authenticate(context, request)
+    require_codes(caller)
     if caller is None and "Authorization" in request.headers:
         raise Unauthorized("metrics are for administrators, and this is no credential of one")
     if caller is None or not caller.administrator:

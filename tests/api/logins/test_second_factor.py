@@ -10,6 +10,7 @@ import pytest
 from motorpool.api.login_settings import LoginSettings
 from motorpool.api.logins.second_factor import OWN_USER, SERVED
 from motorpool.api.resources import OPERATIONS
+from motorpool.api.settings import HttpSettings
 
 KEY = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 REFUSED = "this server demands one-time codes: set them up first"
@@ -173,3 +174,16 @@ async def test_guests_of_share_links_and_users_without_a_password_need_none(star
         await database.execute("update users set password_hash = null where id = $1", made.json()["id"])
         served.context.logins.accounts.clear()
         assert (await client.get("/devices")).status == 200
+
+
+async def test_metrics_are_for_administrators_with_codes(starting):
+    http = HttpSettings(metrics_allow=())
+    async with (
+        starting(login=demanding("administrators"), http=http, listen=True) as served,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{served.port}") as client,
+    ):
+        client.cookies.set("JSESSIONID", served.cookie(served.admin))
+        refused = await client.get("/metrics")
+        assert (refused.status_code, refused.text.startswith(REFUSED)) == (403, True)
+        await set_up(served.admin, served.admin_id)
+        assert (await client.get("/metrics")).status_code == 200
