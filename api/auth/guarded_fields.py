@@ -8,6 +8,8 @@ of it.
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from motorpool.actors.deliveries.notificators import NOTIFICATORS
 from motorpool.actors.deliveries.notificators.mail import PREFIX
 from motorpool.actors.deliveries.notificators.pushover import DEVICES
@@ -22,6 +24,12 @@ ATTRIBUTES = frozenset(
 """Where notifications go, beside the mail account of the user, whose attributes begin with `PREFIX`."""
 
 
+def without_receivers(user: User) -> User:
+    """Return the user without what their notifications are sent to, but for the e-mail address."""
+    kept = {key: value for key, value in user.attributes.items() if not _is_guarded(key)}
+    return msgspec.structs.replace(user, phone=None, attributes=kept)
+
+
 def guarded_changes(new: User, old: User) -> list[str]:
     """Return the guarded fields and attributes that differ, as the API names them.
 
@@ -32,8 +40,12 @@ def guarded_changes(new: User, old: User) -> list[str]:
     return found + sorted(
         key
         for key in {*new.attributes, *old.attributes}
-        if (key in ATTRIBUTES or key.startswith(PREFIX)) and _value(new, key) != _value(old, key)
+        if _is_guarded(key) and _value(new, key) != _value(old, key)
     )
+
+
+def _is_guarded(key: str) -> bool:
+    return key in ATTRIBUTES or key.startswith(PREFIX)
 
 
 def _plain(text: str | None) -> str:

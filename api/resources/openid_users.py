@@ -12,6 +12,7 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.mailings.account_mails import AccountChange
 from motorpool.actors.messages.changes import Change, TokenRevoked, UserChanged, changed_fields
 from motorpool.actors.words.printable import printable_line
+from motorpool.api.auth.guarded_fields import guarded_changes, without_receivers
 from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_registration_defaults, with_server_values
 from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.engine.audit import record_action
@@ -47,7 +48,8 @@ async def find_or_create_user(call: Call, identity: Identity, *, set_up: bool) -
         if found is None and (
             found := await _match(call, transaction, identity, administrator=administrator)
         ):
-            facts += await _link_existing(call, transaction, identity, found)
+            found, ended = await _link_existing(call, transaction, identity, found)
+            facts += ended
         if found is None:
             user = await _create(call, transaction, identity, administrator=administrator, set_up=set_up)
             facts.append(UserChanged(user.id, "created"))
@@ -92,16 +94,18 @@ async def _match(call: Call, transaction: Queries, identity: Identity, *, admini
     return user
 
 
-async def _link_existing(call: Call, transaction: Queries, identity: Identity, user: User) -> list[Change]:
-    """Link the identity to an account that was there before; return the facts to publish after the commit.
+async def _link_existing(
+    call: Call, transaction: Queries, identity: Identity, user: User
+) -> tuple[User, list[Change]]:
+    """Link the identity to an account that was there before; return it, and what to publish after the commit.
 
     Nobody had proved before that the address is theirs: whoever made the account may know its password, be
-    logged in, and hold tokens and share links. All of these end.
+    logged in, hold tokens and share links, and get what it is notified of. All of this ends.
     """
     linked = await openid_identities.find_user(transaction, identity.issuer, identity.subject)
     if linked == user.id:
         # A parallel login of the same identity has linked it meanwhile.
-        return []
+        return user, []
     await _link(call, transaction, identity, user, existed=True)
     account = (await users.accounts(transaction, [user.id]))[user.id]
     if account.password_hash is not None:
@@ -109,8 +113,12 @@ async def _link_existing(call: Call, transaction: Queries, identity: Identity, u
     await users.change_password(transaction, user.id, None, call.now)
     shares = await tokens.revoke_shares(transaction, user.id)
     attributes = {**_audited(identity), "password": "removed"}
+    kept = without_receivers(user)
+    if removed := guarded_changes(kept, user):
+        await users.TABLE.update(transaction, kept)
+        attributes["removed"] = removed
     await record_action(call, transaction, "link", "user", user.id, user=user, attributes=attributes)
-    return [UserChanged(user.id, "updated"), *(TokenRevoked(*each) for each in shares.items())]
+    return kept, [UserChanged(user.id, "updated"), *(TokenRevoked(*each) for each in shares.items())]
 
 
 async def _link(call: Call, transaction: Queries, identity: Identity, user: User, *, existed: bool) -> None:

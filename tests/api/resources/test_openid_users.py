@@ -202,7 +202,13 @@ async def test_what_was_prepared_in_an_account_ends_when_its_owner_first_logs_in
     starting, openid, database
 ):
     async with starting(openid=openid.settings()) as served:
-        eve = await served.user("ann", deviceLimit=1)
+        receivers = {
+            "webhook.url": "https://eve.example",
+            "mail.smtp.host": "eve.example",
+            "ntfyTopic": "eve",
+        }
+        attributes = {**receivers, "timezone": "Europe/Lisbon"}
+        eve = await served.user("ann", deviceLimit=1, phone="+4930", attributes=attributes)
         device = await served.device(eve, "1")
         token = (await eve.post("/session/token", form={})).text
         form = {"deviceId": device, "expiration": "2026-05-02T00:00:00Z"}
@@ -223,12 +229,15 @@ async def test_what_was_prepared_in_an_account_ends_when_its_owner_first_logs_in
         assert (await served.client().post("/session", form=prepared)).status == 401
         row = await database.fetch_row("select object_id, attributes from audit where action_type = 'link'")
         assert (row["object_id"], row["attributes"]["password"]) == (eve.id, "removed")
+        assert set(row["attributes"]["removed"]) == {"phone", *receivers}
         # The owner sets a new password, which later logins by the provider leave alone.
         me = (await ann.get("/session")).json()
+        assert (me["phone"], me["attributes"]) == (None, {"timezone": "Europe/Lisbon"})
+        me = {**me, "phone": "+351"}
         assert (await ann.put(f"/users/{eve.id}", json={**me, "password": "mine alone"})).status == 200
         again = served.client()
         assert (await openid.log_in(again, "a1")).status == 303
-        assert (await ann.get("/devices")).status == 200
+        assert (await ann.get("/session")).json()["phone"] == "+351"
         await served.log_in(ANN, "mine alone")
 
 
