@@ -346,6 +346,7 @@ class Session(msgspec.Struct, frozen=True):
     """A hash of the secret in the cookie, so that the contents of the table open no session."""
     user_id: int
     created: datetime
+    """When who opened it logged in; one that is opened from another as another user continues its life."""
     last_used: datetime
     expires: datetime
     origin: str | None = None

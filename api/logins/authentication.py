@@ -161,22 +161,30 @@ async def caller_of_token(context: ServerContext, token: Token) -> Caller | None
 
 
 async def begin_session(
-    call: Call, response: Response, user: User, *, token: Caller | None = None, impersonator_id: int = 0
+    call: Call,
+    response: Response,
+    user: User,
+    *,
+    token: Caller | None = None,
+    impersonator_id: int = 0,
+    logged_in: datetime | None = None,
 ) -> None:
     """Open a session under a new id, whatever cookie the client sent, which prevents session fixation.
 
-    `token` is the caller whose token the session ends with; `impersonator_id` who opens it as another user.
+    `token` is the caller whose token the session ends with; `impersonator_id` who opens it as another user;
+    `logged_in` when they proved who they are, unless with this request.
     """
     context = call.context
     await end_session(call)
     now = call.now
+    created = logged_in or now
     secret = secrets.token_urlsafe(32)
     session = Session(
         id=_hash_secret(secret),
         user_id=user.id,
-        created=now,
+        created=created,
         last_used=now,
-        expires=_session_expiry(context, now, now),
+        expires=_session_expiry(context, created, now),
         origin=call.request.headers.get("Origin"),
         token_expires=token.token_expires if token is not None else None,
         token_id=token.token_id if token is not None else None,

@@ -29,6 +29,8 @@ from motorpool.api.resources.credentials import end_token, issued_token
 from motorpool.api.resources.linked_policy import may_see_user
 from motorpool.api.resources.user_rules import User, show
 from motorpool.storage.accounts import tokens, users
+from motorpool.storage.accounts.users import Account
+from motorpool.storage.records import Session
 
 OPERATIONS = Operations("session")
 
@@ -212,7 +214,10 @@ async def impersonate(call: Call) -> Response:
         raise Unauthorized("only an administrator or a manager of the user may do this")
     response = as_json(show(user))
     impersonator_id = actor_id if actor_id != user.id else 0
-    await begin_session(call, response, user, token=call.caller, impersonator_id=impersonator_id)
+    logged_in = _logged_in(call.caller.session, actor)
+    await begin_session(
+        call, response, user, token=call.caller, impersonator_id=impersonator_id, logged_in=logged_in
+    )
     await record_action(
         call,
         call.context.database,
@@ -224,3 +229,14 @@ async def impersonate(call: Call) -> Response:
         attributes={"method": "impersonation", "impersonatorEmail": actor.user.email},
     )
     return response
+
+
+def _logged_in(session: Session | None, actor: Account) -> datetime | None:
+    """Return when the caller of a session logged in, so that going to and fro makes it no younger.
+
+    A change of one's own password or one-time-code key takes proof too, and ends what began before it.
+    """
+    if session is None:
+        return None
+    since = actor.tokens_since
+    return session.created if since is None else max(session.created, since)

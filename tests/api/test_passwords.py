@@ -10,6 +10,7 @@ import pytest
 from motorpool.api.auth.tokens import RESET, issue
 from motorpool.api.login_settings import LoginSettings
 from motorpool.api.logins.password_rules import password_fault
+from motorpool.api.settings import HttpSettings
 
 RULES = LoginSettings(hash_memory_kib=64, hash_rounds=1, password_min_length=9)
 KEY = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
@@ -94,6 +95,31 @@ async def test_an_old_session_or_a_token_does_not_take_the_account(served, field
         assert (await change(client, ann.id, zoom=3)).status == 200
     answer = await change(ann, ann.id, **fields, currentPassword="ann")
     assert (answer.status, answer.json()["currentPassword"]) == (200, None)
+
+
+async def test_a_session_that_is_opened_from_another_is_no_younger(starting):
+    async with starting(http=HttpSettings(session_max_days=30)) as served:
+        ann = await served.user("ann")
+        served.clock.move_wall(16 * 60)
+        assert (await ann.get(f"/session/{ann.id}")).status == 200
+        refused = await change(ann, ann.id, password="new")
+        assert (refused.status, refused.text.startswith("currentPassword: needed")) == (400, True)
+        # What has proved meanwhile who it is counts.
+        assert (await change(ann, ann.id, totpKey=KEY, currentPassword="ann")).status == 200
+        assert (await ann.get(f"/session/{ann.id}")).status == 200
+        assert (await change(ann, ann.id, totpKey="")).status == 200
+        served.clock.move_wall(16 * 60)
+        assert (await ann.get(f"/session/{ann.id}")).status == 200
+        assert (await change(ann, ann.id, totpKey=KEY)).status == 400
+        # Nor does it live longer, also as another user.
+        admin = await served.log_in("admin@example.org", "admin")
+        day = timedelta(days=1).total_seconds()
+        for _ in range(3):
+            served.clock.move_wall(9 * day)
+            assert (await admin.get(f"/session/{served.admin_id}")).status == 200
+        assert (await admin.get(f"/session/{ann.id}")).status == 200
+        served.clock.move_wall(4 * day)
+        assert (await admin.get("/session")).status == 404
 
 
 async def test_a_recent_login_and_basic_are_proof_enough_for_clients_that_know_no_current_password(served):
