@@ -42,7 +42,8 @@ _HEAD_START = b"HTTP/1.1 2"
 _JITTER = 0.25
 """Fraction by which deadlines vary, so that connections opened together do not expire together."""
 _VERSIONS = (b"1.1", b"1.0")
-_BARE_LF = re.compile(rb"(?<!\r)\n")
+_WRONG_LINE = re.compile(rb"(?<!\r)\n|\n[ \t]")
+"""A line that ends without a CR, or one that begins with a space and so continues the line before."""
 _BAD_REQUEST, _VERSION_NOT_SUPPORTED = 400, 505
 _RECEIVE_BYTES = 16 * 1024
 """Bytes of one read; what a client sends ahead stays in the operating system's buffer."""
@@ -172,20 +173,22 @@ class _Refused(Exception):
 
 
 class _StrictLines(ReceiveBuffer):
-    """Takes no LF without a CR for the end of a line, as h11 does: a proxy in front that takes none would see
-    other requests in the same bytes (RFC 9112, section 2.2).
+    """Takes no LF without a CR for the end of a line, and no line for a part of the one before, as h11 does.
+
+    A proxy in front that reads them otherwise would see other requests in the same bytes (RFC 9112, sections
+    2.2 and 5.2).
     """
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
         """Return the lines up to the first empty one: the head of a request, or the trailers of its body.
 
         Raises:
-            LocalProtocolError: A line ends without a CR.
+            LocalProtocolError: A line ends without a CR, or continues another.
         """
         before = bytes(self)
         lines = super().maybe_extract_lines()
-        if lines is not None and _BARE_LF.search(before, 0, len(before) - len(self)):
-            raise h11.LocalProtocolError("a line ends without a CR")
+        if lines is not None and _WRONG_LINE.search(before, 0, len(before) - len(self)):
+            raise h11.LocalProtocolError("a line ends without a CR, or continues another")
         return lines
 
 

@@ -1,5 +1,5 @@
 """Where messages begin and end: what a proxy in front may read in another way is refused, and the connection
-closed (RFC 9112, sections 2.2 and 6.3).
+closed (RFC 9112, sections 2.2, 5.2 and 6.3).
 """
 
 import logging
@@ -74,9 +74,23 @@ async def test_no_line_of_a_head_a_chunk_or_a_trailer_ends_with_a_bare_lf(served
     assert await answers(served.port, *pieces, HEALTH) == [400]
 
 
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"GET /api/health HTTP/1.1\r\nHost: x\r\nX: y\r\n z\r\n\r\n",
+        b"GET /api/health HTTP/1.1\r\n Host: x\r\n\r\n",
+        FORM + b"Content-Length:\r\n 0\r\n\r\n",
+        FORM + b"Transfer-Encoding:\r\n\tchunked\r\n\r\n7\r\nemail=x\r\n0\r\n\r\n",
+        FORM + b"Transfer-Encoding: chunked\r\n\r\n7\r\nemail=x\r\n0\r\nX: y\r\n z\r\n\r\n",
+    ],
+)
+async def test_no_line_continues_the_one_before(served, request_bytes):
+    assert await answers(served.port, request_bytes + HEALTH) == [400]
+
+
 async def test_a_bare_lf_in_a_body_and_trailers_of_whole_lines_are_taken(served):
     close = FORM + b"Connection: close\r\n"
-    body = b"email=a\n\nb"
+    body = b"email=a\n b"
     assert await answers(served.port, close + b"Content-Length: %d\r\n\r\n" % len(body) + body) == [200]
     chunks = b"Transfer-Encoding: chunked\r\n\r\na\r\n" + body + b"\r\n0\r\nX: y\r\n\r\n"
     assert await answers(served.port, close + chunks) == [200]
