@@ -7,6 +7,7 @@ a limit for clients that grant no window (docs/decisions/0132).
 
 import random
 import re
+import zlib
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from math import inf
@@ -18,6 +19,7 @@ import trio
 from h11._receivebuffer import ReceiveBuffer
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
+from hypercorn.protocol import ws_stream
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.protocol.ws_stream import WSStream
 from hypercorn.trio.task_group import TaskGroup
@@ -32,6 +34,8 @@ from hypercorn.typing import (
     Scope,
 )
 from hypercorn.utils import parse_socket_addr
+from wsproto.extensions import PerMessageDeflate
+from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol
 
 from motorpool.api.http.listening_sockets import AbortableStream
 from motorpool.api.http.origins import path_of
@@ -45,6 +49,8 @@ _VERSIONS = (b"1.1", b"1.0")
 _WRONG_LINE = re.compile(rb"(?<!\r)\n|\n[ \t]")
 """A line that ends without a CR, or one that begins with a space and so continues the line before."""
 _BAD_REQUEST, _VERSION_NOT_SUPPORTED = 400, 505
+_INFLATED_BYTES = 16 * 1024
+"""What one read of a compressed message of a WebSocket is inflated to."""
 _RECEIVE_BYTES = 16 * 1024
 """Bytes of one read; what a client sends ahead stays in the operating system's buffer."""
 _COPIED_BYTES = 64 * 1024
@@ -192,6 +198,26 @@ class _StrictLines(ReceiveBuffer):
         return lines
 
 
+class _BoundedDeflate(PerMessageDeflate):
+    """Inflates a few KiB of a message at once: what a client sends may stand for a thousand times as much."""
+
+    def frame_inbound_payload_data(
+        self, proto: FrameDecoder | FrameProtocol, data: bytes
+    ) -> bytes | CloseReason:
+        """Return the next piece of a message, or why the connection ends."""
+        if not (self._inbound_compressed and self._inbound_is_compressible and self._decompressor):
+            return super().frame_inbound_payload_data(proto, data)
+        try:
+            inflated = self._decompressor.decompress(bytes(data), _INFLATED_BYTES)
+        except zlib.error:
+            return CloseReason.INVALID_FRAME_PAYLOAD_DATA
+        return CloseReason.MESSAGE_TOO_BIG if self._decompressor.unconsumed_tail else inflated
+
+
+# Hypercorn makes the extension itself, and has no setting for it.
+ws_stream.PerMessageDeflate = _BoundedDeflate  # type: ignore[attr-defined]
+
+
 class Http1Protocol(H11Protocol):
     """Reads and writes HTTP/1.1. An offer to upgrade to HTTP/2 is ignored (RFC 9110, section 7.8)."""
 
@@ -207,14 +233,25 @@ class Http1Protocol(H11Protocol):
         try:
             await super().handle(event)
         except _Refused as refused:
-            self._has_refused = True
             await self._send_error_response(refused.status)
-            # In a task of its own, so that what the client still sends is read meanwhile.
-            self.task_group.spawn(self.send, Closed())
-        if isinstance(self.stream, WSStream) and self.stream.closed:
+            self._refuse()
+        if not isinstance(self.stream, WSStream):
+            return
+        if self.stream.closed:
             # Hypercorn has answered a wrong handshake, and would keep connection and application.
             self.stream.closed = False
             await self.send(Closed())
+        elif self.stream.buffer.length > self.stream.buffer.max_length:
+            # Hypercorn has told the client that its message is too long, and would keep the rest of it.
+            self._refuse()
+
+    def _refuse(self) -> None:
+        """Handle no more bytes, and close the connection.
+
+        In a task of its own, so that what the client still sends is read meanwhile.
+        """
+        self._has_refused = True
+        self.task_group.spawn(self.send, Closed())
 
     async def _check_protocol(self, event: h11.Request) -> None:
         if event.http_version not in _VERSIONS:

@@ -1,6 +1,8 @@
 import base64
 import gc
 import json
+import struct
+import zlib
 from collections.abc import Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -9,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trio
 import trio.testing
+from hypercorn.protocol.ws_stream import WebsocketBuffer
 from trio_websocket import open_websocket_url
 
 from motorpool.actors.messages.conditions import CLOCK, DISK
@@ -64,10 +67,10 @@ async def shake_hands(served, cookie: str = "", *, query: str = "", origin: str 
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
         *([f"Cookie: JSESSIONID={cookie}"] if cookie else []),
         *([f"Origin: {origin}"] if origin else []),
+        *(f"{name}: {value}" for name, value in (headers or {}).items()),
     ]
     async with await trio.open_tcp_stream("127.0.0.1", served.port) as stream:
         await stream.send_all("\r\n".join([*lines, "", ""]).encode())
-        *(f"{name}: {value}" for name, value in (headers or {}).items()),
         with trio.fail_after(30):
             answer = b""
             while not answer.endswith(b"\r\n\r\n"):
@@ -392,9 +395,6 @@ async def test_a_page_of_another_origin_gets_no_socket(served):
         assert await receive(socket) == {"positions": []}
 
 
-async def test_an_empty_object_keeps_the_line_alive_and_what_clients_send_is_ignored(starting):
-    often = HttpSettings(socket_keepalive_seconds=1)
-    async with (
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -414,6 +414,9 @@ async def test_a_foreign_page_gets_no_socket_by_a_password_that_the_browser_keep
         assert answered == 101
 
 
+async def test_an_empty_object_keeps_the_line_alive_and_what_clients_send_is_ignored(starting):
+    often = HttpSettings(socket_keepalive_seconds=1)
+    async with (
         starting(listen=True, http=often) as served,
         connect(served, served.cookie(served.admin)) as socket,
     ):
@@ -422,6 +425,61 @@ async def test_a_foreign_page_gets_no_socket_by_a_password_that_the_browser_keep
             await socket.send_message(text)
         await socket.send_message(b"\xff\x00")
         assert await receive(socket) == {}
+
+
+def connections() -> int:
+    gc.collect()
+    return sum(isinstance(each, HttpConnection) for each in gc.get_objects())
+
+
+def frame(payload: bytes, *, first: int = 0x81) -> bytes:
+    """A frame of a client, masked with zeros."""
+    length = len(payload)
+    head = (
+        struct.pack(">BB", first, 0x80 | length) if length < 126 else struct.pack(">BBH", first, 0xFE, length)
+    )
+    return head + bytes(4) + payload
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        frame(b"a" * 5000),
+        struct.pack(">BBQI", 0x81, 0xFF, 1 << 40, 0) + b"a" * 5000,
+        frame(b"a" * 4000, first=0x01) + frame(b"a" * 4000, first=0x00),
+    ],
+)
+async def test_a_message_that_is_too_long_ends_the_connection(served, message):
+    async with shake_hands(served, served.cookie(served.admin)) as (stream, status):
+        assert status == 101
+        await stream.send_all(message)
+        assert (await read_all(stream)).endswith(b"\x88\x02" + struct.pack(">H", 1009))
+    # Whatever the client sends, which is not kept, and nobody waits for it to close its end.
+    with trio.fail_after(30):
+        while connections():
+            await trio.testing.wait_all_tasks_blocked(0.01)
+
+
+async def test_a_compressed_message_is_inflated_no_further_than_one_may_be_long(served, monkeypatch):
+    lengths = []
+    extend = WebsocketBuffer.extend
+
+    def note(self, event):
+        lengths.append(len(event.data))
+        extend(self, event)
+
+    def packed(data: bytes) -> bytes:
+        deflate = zlib.compressobj(9, wbits=-15)
+        return frame((deflate.compress(data) + deflate.flush(zlib.Z_SYNC_FLUSH))[:-4], first=0xC1)
+
+    monkeypatch.setattr(WebsocketBuffer, "extend", note)
+    offer = {"Sec-WebSocket-Extensions": "permessage-deflate"}
+    async with shake_hands(served, served.cookie(served.admin), headers=offer) as (stream, status):
+        assert status == 101
+        await stream.send_all(packed(b"{}") + packed(bytes(4000)) + packed(bytes(1 << 20)))
+        await read_all(stream)
+    assert lengths[:2] == [2, 4000]
+    assert all(length <= 16 * 1024 for length in lengths)
 
 
 async def test_what_comes_as_a_keep_alive_is_due_is_sent(starting, running_clock, mock_clock, monkeypatch):
@@ -618,10 +676,6 @@ async def test_ended_sockets_leave_nothing_behind(served):
                 # A masked close frame.
                 await stream.send_all(b"\x88\x82\0\0\0\0\x03\xe8")
                 await read_all(stream)
-
-    def connections() -> int:
-        gc.collect()
-        return sum(isinstance(each, HttpConnection) for each in gc.get_objects())
 
     with trio.fail_after(60):
         for number in range(10):
