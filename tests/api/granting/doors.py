@@ -6,11 +6,11 @@ allowed, and says what follows from it.
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.api.granting.oracle import FLAGS, PLAIN, Actor, Guest, Person, Tree
+from tests.api.granting.oracle import FLAGS, PLAIN, Actor, Guest, Person, Shared, Tree
 
 START = datetime.fromisoformat("2026-05-01T12:00:00+00:00")
 """The clock of the servers under test."""
@@ -28,13 +28,20 @@ class Request:
     method: str
     path: str
     allowed: bool
-    sent: dict[str, Any] = field(default_factory=dict)
+    sent: Any = field(default_factory=dict)
+    """A JSON body, or `{"form": …}`."""
     follow: Callable[[Any], None] = nothing
     """Changes the tree as the answer says, if it is allowed."""
     opens: Actor | None = None
     """A login that an allowed request gives; of a token the answer is its text, else it sets a cookie."""
     ends: frozenset[int] = frozenset()
     """Users whose logins it ends if it is allowed, and all who act as them or by them."""
+    token: str | None = None
+    """What it is sent with in place of the actor's login; an empty text is nothing."""
+    shows: set[int] | None = None
+    """The ids in the list that an allowed request answers with."""
+    is_registration: bool = False
+    """Whether what follows is given by the server's settings, and not by the actor."""
 
 
 @dataclass
@@ -76,6 +83,7 @@ def body_of(person: Person) -> dict[str, Any]:
         "expirationTime": shown(person.expires),
         "deviceLimit": person.device_limit,
         "userLimit": person.user_limit,
+        "attributes": person.receivers,
     }
 
 
@@ -87,8 +95,14 @@ ROLES: tuple[dict[str, Any], ...] = (
 )
 
 
+RECEIVERS = ("webhook.url", "mail.smtp.host", "ntfyTopic")
+"""Attributes that say where the messages of a user go."""
+
+
 def create_user(draw: Draw) -> Request:
     tree, chance = draw.tree, draw.chance
+    if not tree.people[draw.user].is_manager and tree.registration:
+        return register(draw)
     named = {flag: chance.random() < 0.5 for flag in FLAGS if chance.random() < 0.3}
     expires = chance.choice((*EXPIRATIONS, tree.ends(draw.actor)))
     role = chance.choice(ROLES) if chance.random() < 0.1 else {}
@@ -114,6 +128,30 @@ def create_user(draw: Draw) -> Request:
     )
 
 
+def register(draw: Draw) -> Request:
+    """As anybody may, also a user who is no manager: the server says what comes of it."""
+    tree, chance = draw.tree, draw.chance
+    named = {flag: chance.random() < 0.2 for flag in (*FLAGS, "disabled") if chance.random() < 0.3}
+    role = chance.choice(ROLES) if chance.random() < 0.2 else {}
+    email = f"{draw.new_name()}@example.org"
+    sent = {"name": "somebody", "email": email, "password": "x", "expirationTime": shown(EXPIRATIONS[3])}
+    allowed = tree.registration and not any(named.values()) and (not role or role == {"deviceLimit": -1})
+
+    def follow(answer: Any) -> None:
+        number = answer["id"]
+        tree.people[number] = Person(number, email, set(tree.defaults), None, -1, 0)
+
+    return Request(
+        method="POST",
+        path="/users",
+        sent={**sent, **named, **role},
+        allowed=allowed,
+        follow=follow,
+        token="" if chance.random() < 0.5 or tree.people[draw.user].is_manager else None,
+        is_registration=True,
+    )
+
+
 def edit_user(draw: Draw) -> Request:
     tree, chance, actor = draw.tree, draw.chance, draw.actor
     person = draw.person()
@@ -128,11 +166,14 @@ def edit_user(draw: Draw) -> Request:
     # Of oneself both need more than a right.
     password = not own and chance.random() < 0.3
     email = f"{draw.new_name()}@example.org" if not own and chance.random() < 0.2 else person.email
-    changed = Person(
-        person.id, email, flags, expires, person.device_limit, person.user_limit, disabled=disabled
+    receivers = dict(person.receivers)
+    if not own and chance.random() < 0.1:
+        receivers[chance.choice(RECEIVERS)] = f"https://{draw.new_name()}.org"
+    changed = replace(
+        person, email=email, flags=flags, expires=expires, disabled=disabled, receivers=receivers
     )
-    differs = bool(role) or password or changed != person
     role_differs = any(body_of(person).get(name, False) != value for name, value in role.items())
+    differs = role_differs or password or changed != person
     lifted = person.flags - flags
     moved = expires != person.expires
     is_above = not tree.may_last(actor, expires) or any(
@@ -146,7 +187,7 @@ def edit_user(draw: Draw) -> Request:
         and not role_differs
         and all(tree.may_free(actor, flag) for flag in lifted)
         and not (moved and not tree.may_last(actor, expires))
-        and not ((password or email != person.email) and is_above)
+        and not ((password or email != person.email or receivers != person.receivers) and is_above)
         and not (email != person.email and fixed)
     )
 
@@ -180,7 +221,16 @@ def unlink(draw: Draw) -> Request:
     return _link(draw, add=False)
 
 
-def _link(draw: Draw, *, add: bool) -> Request:
+def link_many(draw: Draw) -> Request:
+    return _link(draw, add=True, count=3)
+
+
+def unlink_many(draw: Draw) -> Request:
+    return _link(draw, add=False, count=3)
+
+
+def _link(draw: Draw, *, add: bool, count: int = 1) -> Request:
+    """Link or unlink objects of one kind, all or none."""
     tree, user, kind = draw.tree, draw.user, draw.chance.choice(KINDS)
     everything = {
         "device": set(tree.group_of),
@@ -189,21 +239,109 @@ def _link(draw: Draw, *, add: bool) -> Request:
         **{kind: {number for _, number in tree.plain[kind]} for kind in PLAIN},
     }[kind]
     seen = {number for number in everything if tree.sees(user, kind, number)}
-    owner, number = draw.person().id, draw.often_of(seen, everything)
     links = tree.links(kind)
-    allowed = not draw.is_bound("readonly") and tree.sees_user(user, owner) and number in seen
-    if kind == "managedUser":
-        allowed = allowed and number != user and (add or owner != user)
-    if kind == "group" and add and (owner, number) not in links:
-        allowed = allowed and tree.groups_within(number, 2) <= tree.groups_seen(user)
+    pairs = [(draw.person().id, draw.often_of(seen, everything or {1_000_000})) for _ in range(count)]
+
+    def may(owner: int, number: int) -> bool:
+        allowed = tree.sees_user(user, owner) and number in seen
+        if kind == "managedUser":
+            allowed = allowed and number != user and (add or owner != user)
+        if kind == "group" and add and (owner, number) not in links:
+            allowed = allowed and tree.groups_within(number, 2) <= tree.groups_seen(user)
+        return allowed
 
     def follow(_: Any) -> None:
-        (links.add if add else links.discard)((owner, number))
+        (links.update if add else links.difference_update)(pairs)
 
-    sent = {"userId": owner, f"{kind}Id": number}
+    sent = [{"userId": owner, f"{kind}Id": number} for owner, number in pairs]
+    return Request(
+        method="POST" if add else "DELETE",
+        path="/permissions" if count == 1 else "/permissions/bulk",
+        sent=sent[0] if count == 1 else sent,
+        allowed=not draw.is_bound("readonly") and all(may(*pair) for pair in pairs),
+        follow=follow,
+    )
+
+
+def make_company(draw: Draw) -> Request:
+    tree = draw.tree
+
+    def follow(answer: Any) -> None:
+        tree.companies[draw.user, answer["id"]] = True
+
+    return Request(
+        method="POST",
+        path="/companies",
+        sent={"name": "company"},
+        allowed=not draw.is_bound("readonly"),
+        follow=follow,
+    )
+
+
+def link_company(draw: Draw) -> Request:
+    """Its managers link users whom they manage, and end the links of anybody."""
+    tree, user, chance = draw.tree, draw.user, draw.chance
+    everything = {number for _, number in tree.companies}
+    if not everything:
+        return make_company(draw)
+    company, owner, add = draw.often_of(tree.companies_seen(user), everything), draw.person().id, True
+    linked = [each for each, number in tree.companies if number == company]
+    if chance.random() < 0.4:
+        owner, add = chance.choice(linked), False
+    left = Tree(
+        people=tree.people, companies={k: v for k, v in tree.companies.items() if k != (owner, company)}
+    )
+    allowed = (
+        not draw.is_bound("readonly")
+        and tree.manages_company(user, company)
+        and (tree.sees_user(user, owner) if add else owner != user or left.has_manager(company))
+    )
+
+    def follow(_: Any) -> None:
+        if add:
+            tree.companies.setdefault((owner, company), False)
+        else:
+            del tree.companies[owner, company]
+
+    sent = {"userId": owner, "companyId": company}
     return Request(
         method="POST" if add else "DELETE", path="/permissions", sent=sent, allowed=allowed, follow=follow
     )
+
+
+def refer(draw: Draw) -> Request:
+    """Name an object in another one, which others may see as well."""
+    tree, user = draw.tree, draw.user
+    kind, named, path, sent = draw.chance.choice(REFERENCES)
+    holders, others = ({number for _, number in tree.plain[each]} for each in (kind, named))
+    holder, other = (
+        draw.often_of({number for number in numbers if tree.sees(user, each, number)}, numbers or {1_000_000})
+        for each, numbers in ((kind, holders), (named, others))
+    )
+    before = tree.references.get((kind, holder), 0)
+    allowed = (
+        not draw.is_bound("readonly")
+        and tree.sees(user, kind, holder)
+        and (other == before or tree.sees(user, named, other))
+    )
+
+    def follow(_: Any) -> None:
+        tree.references[kind, holder] = other
+
+    return Request(
+        method="PUT",
+        path=f"/{path}/{holder}",
+        sent={**sent, f"{named}Id": other},
+        allowed=allowed,
+        follow=follow,
+    )
+
+
+REFERENCES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    ("geofence", "calendar", "geofences", {"name": "x", "area": "CIRCLE (1 1, 100)"}),
+    ("notification", "command", "notifications", {"type": "alarm", "notificators": "command"}),
+)
+"""Kinds of the object and of what it names, the path, and the rest of the object."""
 
 
 def share(draw: Draw) -> Request:
@@ -220,7 +358,8 @@ def share(draw: Draw) -> Request:
     called = tree.unique_ids[number] if kind == "device" else f"group:{number}"
     email = f"{tree.people[user].email}:{called}"
 
-    def follow(_: Any) -> None:
+    def follow(answer: Any) -> None:
+        tree.links_of_guests[answer] = Shared(user, kind, number)
         flags = {flag for flag in ("limitCommands", "disableReports") if not tree.may_free(draw.actor, flag)}
         before = tree.guests.get(email)
         tree.guests[email] = Guest(
@@ -291,6 +430,92 @@ def move_group(draw: Draw) -> Request:
     return Request(method="PUT", path=f"/groups/{group}", sent=sent, allowed=allowed, follow=follow)
 
 
+def move_device(draw: Draw) -> Request:
+    """Who sees the group then sees the device."""
+    tree, user = draw.tree, draw.user
+    device = draw.often_of(tree.devices_seen(user), set(tree.group_of))
+    group = 0 if draw.chance.random() < 0.2 else draw.often_of(tree.groups_seen(user), set(tree.parent))
+    allowed = (
+        not draw.is_bound("readonly", "deviceReadonly")
+        and device in tree.devices_seen(user)
+        and (group in (0, tree.group_of[device]) or group in tree.groups_seen(user))
+    )
+
+    def follow(_: Any) -> None:
+        tree.group_of[device] = group
+
+    name = tree.unique_ids[device]
+    sent = {"name": name, "uniqueId": name, "groupId": group}
+    return Request(method="PUT", path=f"/devices/{device}", sent=sent, allowed=allowed, follow=follow)
+
+
+def add_group(draw: Draw) -> Request:
+    tree, user = draw.tree, draw.user
+    seen = tree.groups_seen(user)
+    parent = 0 if draw.chance.random() < 0.2 else draw.often_of(seen, set(tree.parent))
+    allowed = not draw.is_bound("readonly") and (not parent or parent in seen)
+
+    def follow(answer: Any) -> None:
+        tree.parent[answer["id"]] = parent
+        tree.groups.add((user, answer["id"]))
+
+    sent = {"name": "group", "groupId": parent}
+    return Request(method="POST", path="/groups", sent=sent, allowed=allowed, follow=follow)
+
+
+def look(draw: Draw) -> Request:
+    """See what there is, and nothing else."""
+    tree, user = draw.tree, draw.user
+    kind = draw.chance.choice((*KINDS, "company"))
+    if kind == "managedUser":
+        shows = {number for number in tree.people if tree.manages_directly(user, number)}
+    elif kind == "company":
+        shows = tree.companies_seen(user)
+    elif kind == "device":
+        shows = tree.devices_seen(user)
+    elif kind == "group":
+        shows = tree.groups_seen(user)
+    else:
+        shows = {number for who, number in tree.plain[kind] if who == user}
+    allowed = kind != "managedUser" or tree.people[user].is_manager
+    return Request(method="GET", path=f"/{LISTS[kind]}", allowed=allowed, shows=shows)
+
+
+LISTS = {
+    "device": "devices",
+    "group": "groups",
+    "managedUser": "users",
+    "company": "companies",
+    "geofence": "geofences",
+    "command": "commands",
+    "calendar": "calendars",
+    "notification": "notifications",
+    "driver": "drivers",
+    "maintenance": "maintenance",
+    "order": "orders",
+    "attribute": "attributes/computed",
+    "scheduledCommand": "scheduledcommands",
+    "report": "reports",
+}
+
+
+def as_guest(draw: Draw) -> Request:
+    """With a share link, which shows what its sharer still sees, and gives nothing on."""
+    tree, chance = draw.tree, draw.chance
+    if not tree.links_of_guests:
+        return share(draw)
+    token, shared = chance.choice([*tree.links_of_guests.items()])
+    seen = tree.seen_by_guest(shared)
+    if chance.random() < 0.6:
+        return Request(method="GET", path="/devices", allowed=seen is not None, shows=seen, token=token)
+    # As if the guest were somebody who may do it.
+    door = chance.choice(
+        (edit_user, link, link_many, share, add_device, move_device, issue_token, make_company)
+    )
+    request = door(draw)
+    return Request(method=request.method, path=request.path, sent=request.sent, allowed=False, token=token)
+
+
 def save_command(draw: Draw) -> Request:
     """What `limitCommands` forbids."""
     tree, user = draw.tree, draw.user
@@ -305,15 +530,25 @@ def save_command(draw: Draw) -> Request:
 
 DOORS: dict[str, tuple[int, Callable[[Draw], Request]]] = {
     "creation": (4, create_user),
+    "registration": (1, register),
     "change": (5, edit_user),
     "saving what was read": (1, save_what_was_read),
     "link": (5, link),
     "unlink": (2, unlink),
-    "share": (2, share),
-    "session": (3, open_session),
-    "token": (1, issue_token),
+    "many links": (2, link_many),
+    "many unlinks": (1, unlink_many),
+    "share": (3, share),
+    "share link": (4, as_guest),
+    "session": (4, open_session),
+    "token": (3, issue_token),
     "device": (3, add_device),
+    "move of a device": (2, move_device),
+    "new group": (1, add_group),
     "group": (2, move_group),
+    "company": (1, make_company),
+    "member": (3, link_company),
+    "reference": (2, refer),
     "command": (1, save_command),
+    "look": (6, look),
 }
 """Name -> how often it is tried in proportion to others, and what it draws."""

@@ -9,7 +9,18 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 FLAGS = ("readonly", "deviceReadonly", "limitCommands", "disableReports", "fixedEmail")
-PLAIN = ("geofence", "command")
+PLAIN = (
+    "geofence",
+    "command",
+    "calendar",
+    "notification",
+    "driver",
+    "maintenance",
+    "order",
+    "attribute",
+    "scheduledCommand",
+    "report",
+)
 """Kinds of objects that are seen by a link of one's own alone."""
 
 
@@ -24,6 +35,8 @@ class Person:
     device_limit: int
     user_limit: int
     disabled: bool = False
+    receivers: dict[str, str] = field(default_factory=dict)
+    """Attributes that say where the messages of the user go."""
 
     @property
     def is_manager(self) -> bool:
@@ -44,6 +57,14 @@ class Guest(NamedTuple):
     expires: datetime
 
 
+class Shared(NamedTuple):
+    """What a share link shows, and who made it."""
+
+    sharer: int
+    kind: str
+    number: int
+
+
 @dataclass
 class Tree:
     defaults: frozenset[str] = frozenset()
@@ -59,8 +80,16 @@ class Tree:
     devices: set[tuple[int, int]] = field(default_factory=set)
     groups: set[tuple[int, int]] = field(default_factory=set)
     plain: dict[str, set[tuple[int, int]]] = field(default_factory=lambda: {kind: set() for kind in PLAIN})
+    references: dict[tuple[str, int], int] = field(default_factory=dict)
+    """What an object names: the calendar of a geofence, the command of a notification."""
+    companies: dict[tuple[int, int], bool] = field(default_factory=dict)
+    """(user, company) -> whether the user has made the company."""
     guests: dict[str, Guest] = field(default_factory=dict)
     """By e-mail address."""
+    links_of_guests: dict[str, Shared] = field(default_factory=dict)
+    """By the token of the link."""
+    registration: bool = False
+    """Whether anybody may register."""
 
     # Who is above whom
 
@@ -130,6 +159,32 @@ class Tree:
             case _:
                 return (viewer, number) in self.plain[kind]
 
+    def companies_seen(self, user: int) -> set[int]:
+        return {company for who, company in self.companies if who == user}
+
+    def manages_company(self, user: int, company: int) -> bool:
+        made = self.companies.get((user, company))
+        return made is not None and (made or self.people[user].is_manager)
+
+    def has_manager(self, company: int) -> bool:
+        """Whether anybody can still configure it."""
+        return any(
+            self.manages_company(user, company) and not (person.disabled or "readonly" in person.flags)
+            for user, person in self.people.items()
+        )
+
+    def seen_by_guest(self, shared: Shared) -> set[int] | None:
+        """The devices that a share link shows; None once its sharer has lost what it is of."""
+        if self.people[shared.sharer].disabled:
+            return None
+        if shared.kind == "device":
+            is_seen = shared.number in self.devices_seen(shared.sharer)
+            return {shared.number} if is_seen else None
+        if shared.number not in self.groups_seen(shared.sharer):
+            return None
+        groups = self.groups_within(shared.number, 2)
+        return {device for device, group in self.group_of.items() if group in groups}
+
     # Whether there is room
 
     def has_room_for_device(self, user: int) -> bool:
@@ -161,6 +216,9 @@ class Standing:
     seen: dict[int, tuple[frozenset[int], frozenset[int]]]
     manages: frozenset[tuple[int, int]]
     devices: frozenset[int]
+    groups: frozenset[int]
+    companies: frozenset[tuple[int, int]]
+    plain: frozenset[tuple[str, int, int]]
 
     @classmethod
     def of(cls, tree: Tree) -> "Standing":
@@ -175,6 +233,9 @@ class Standing:
             },
             frozenset(tree.manages),
             frozenset(tree.group_of),
+            frozenset(tree.parent),
+            frozenset(tree.companies),
+            frozenset((kind, *pair) for kind in PLAIN for pair in tree.plain[kind]),
         )
 
 
@@ -198,9 +259,9 @@ def raised(tree: Tree, actor: Actor, before: Standing) -> list[str]:
         if limits != list(had[2:]):
             found.append(f"{number} has limits {limits}")
         saw = before.seen.get(number, (frozenset(), frozenset()))
-        # A device that was just made is seen by its maker, and by who sees its group.
+        # What was just made is seen by its maker, and by who sees its group.
         more = (after.seen[number][0] - saw[0] - devices) & before.devices
-        further = after.seen[number][1] - saw[1] - groups
+        further = (after.seen[number][1] - saw[1] - groups) & before.groups
         if more or further:
             found.append(f"{number} sees devices {set(more)}, groups {set(further)}")
     for boss, user in after.manages - before.manages:
@@ -209,4 +270,12 @@ def raised(tree: Tree, actor: Actor, before: Standing) -> list[str]:
     for boss, user in before.manages - after.manages:
         if actor.user in (boss, user):
             found.append(f"{user} is no longer below {boss}")
+    made = {number for _, number in after.companies} - {number for _, number in before.companies}
+    for user, company in after.companies - before.companies:
+        if company not in made and (actor.user, company) not in before.companies:
+            found.append(f"{user} belongs to company {company}")
+    existed = {(kind, number) for kind, _, number in before.plain}
+    for kind, user, number in after.plain - before.plain:
+        if (kind, number) in existed and (kind, actor.user, number) not in before.plain:
+            found.append(f"{user} sees {kind} {number}")
     return found

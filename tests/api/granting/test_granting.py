@@ -6,18 +6,18 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.api.granting.doors import DOORS, EXPIRATIONS, Draw
+from tests.api.granting.doors import DOORS, EXPIRATIONS, REFERENCES, Draw
 from tests.api.granting.oracle import FLAGS, PLAIN, Actor, Guest, Person, Standing, Tree, raised
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import DeviceChanged, GroupChanged, LinkChanged
 from motorpool.api.auth.tokens import SESSION, issue
-from motorpool.api.login_settings import ShareSettings
+from motorpool.api.login_settings import ShareSettings, UserSettings
 
 TREES = 20
 TREES_AT_LENGTH = 1250
 """For each of eight seeds: 10,000."""
-TRIES = 14
+TRIES = 30
 """Requests in each tree."""
 USERS = """
     insert into users (name, email, readonly, device_readonly, limit_commands, disable_reports, fixed_email,
@@ -26,8 +26,20 @@ USERS = """
 """
 GROUP = "insert into groups (name, group_id) values ('group', nullif($1, 0)) returning id"
 DEVICE = "insert into devices (name, unique_id, group_id) values ($1, $1, nullif($2, 0)) returning id"
-GEOFENCE = "insert into geofences (name, area) values ('x', 'CIRCLE (1 1, 100)') returning id"
-COMMAND = "insert into commands (description, type) values ('x', 'custom') returning id"
+CALENDAR = "(select id from calendars order by id limit 1)"
+OBJECTS = {
+    "geofence": "geofences (name, area) values ('x', 'CIRCLE (1 1, 100)')",
+    "command": "commands (description, type) values ('x', 'custom')",
+    "calendar": "calendars (name) values ('x')",
+    "notification": "notifications (type) values ('alarm')",
+    "driver": "drivers (name, unique_id) values ('x', gen_random_uuid()::text)",
+    "maintenance": "maintenance (name) values ('x')",
+    "order": "orders (unique_id) values (gen_random_uuid()::text)",
+    "attribute": "computed_attributes (description, type) values ('x', 'number')",
+    "scheduledCommand": f"scheduled_commands (name, calendar_id) values ('x', {CALENDAR})",
+    "report": f"scheduled_reports (type, calendar_id) values ('events', {CALENDAR})",
+}
+"""What is inserted for each plain kind; those with a calendar come after it."""
 
 
 class Play:
@@ -73,9 +85,24 @@ class Play:
                 number = await transaction.fetch_value(DEVICE, name, group)
                 tree.group_of[number], tree.unique_ids[number] = group, name
                 facts.append(DeviceChanged(number, "created"))
-            for kind, sql in zip(PLAIN, (GEOFENCE, COMMAND), strict=True):
-                made = [await transaction.fetch_value(sql) for _ in range(2)]
+            for kind, row in OBJECTS.items():
+                made = [
+                    await transaction.fetch_value(f"insert into {row} returning id")
+                    for _ in range(2 if kind in REFERRED else 1)
+                ]
                 tree.plain[kind] = {(chance.choice(everybody), number) for number in made}
+            for _ in range(2):
+                number = await transaction.fetch_value(
+                    "insert into companies (name) values ('x') returning id"
+                )
+                made, *members = chance.sample(everybody, 3)
+                tree.companies |= {
+                    (made, number): True,
+                    **dict.fromkeys(((each, number) for each in members), False),
+                }
+            sql = "insert into user_company select * from unnest($1::bigint[], $2::bigint[], $3::boolean[])"
+            columns = zip(*((*pair, made) for pair, made in tree.companies.items()), strict=True)
+            await transaction.execute(sql, *map(list, columns))
             for user in everybody:
                 tree.devices |= {(user, each) for each in tree.group_of if chance.random() < 0.15}
                 tree.groups |= {(user, each) for each in tree.parent if chance.random() < 0.15}
@@ -104,11 +131,12 @@ class Play:
         if not self.settings or chance.random() < 0.3:
             self.settings = {flag: chance.random() < 0.12 for flag in FLAGS}
             self.settings["forceSettings"] = chance.random() < 0.4
+            self.settings["registration"] = chance.random() < 0.3
             stored = (await self.served.admin.get("/server")).json()
             answer = await self.served.admin.put("/server", json={**stored, **self.settings})
             assert answer.status == 200, answer.text
         tree.defaults = frozenset(flag for flag in FLAGS if self.settings[flag])
-        tree.forced = self.settings["forceSettings"]
+        tree.forced, tree.registration = self.settings["forceSettings"], self.settings["registration"]
 
     def log_in(self, user: int) -> Any:
         """A client with a token, made without a request."""
@@ -125,7 +153,7 @@ class Play:
         name = chance.choices([*DOORS], [weight for weight, _ in DOORS.values()])[0]
         request = DOORS[name][1](Draw(chance, tree, actor, self.new_name))
         sent = request.sent if "form" in request.sent else {"json": request.sent} if request.sent else {}
-        client = clients[actor]
+        client = clients[actor] if request.token is None else self.served.client(_bearer(request.token))
         is_session = request.opens is not None and request.method == "GET"
         if is_session and client.headers:
             # The header stays with the client, since it goes before the cookie that comes.
@@ -135,9 +163,12 @@ class Play:
         if (answer.status < 300) is not request.allowed:
             return f"{described}\nanswered {answer.status} {answer.text}, allowed: {request.allowed}"
         if not request.allowed:
-            return "" if answer.status in {400, 401, 404} else f"{described}\nanswered {answer.status}"
+            return "" if answer.status in {400, 401, 403, 404} else f"{described}\nanswered {answer.status}"
+        if request.shows is not None:
+            shown = {each["id"] for each in answer.json()}
+            return "" if shown == request.shows else f"{described}\nshows {shown}, not {request.shows}"
         before = Standing.of(tree)
-        request.follow(answer.json() if answer.body[:1] == b"{" else None)
+        request.follow(answer.json() if answer.body[:1] == b"{" else answer.text)
         for each in [each for each in clients if request.ends.intersection(each)]:
             del clients[each]
         if is_session:
@@ -146,9 +177,18 @@ class Play:
                 del clients[actor]
             clients[request.opens] = client
         elif request.opens is not None:
-            clients[request.opens] = self.served.client({"Authorization": f"Bearer {answer.text}"})
-        found = raised(tree, actor, before)
+            clients[request.opens] = await self._by_token(chance, answer.text)
+        found = [] if request.is_registration else raised(tree, actor, before)
         return f"{described}\n{found}" if found else ""
+
+    async def _by_token(self, chance: random.Random, token: str) -> Any:
+        """Return a client that sends a token, or has a session that was opened with it."""
+        if chance.random() < 0.5:
+            return self.served.client(_bearer(token))
+        client = self.served.client()
+        answer = await client.post("/session/token/login", form={"token": token})
+        assert answer.status == 200, answer.text
+        return client
 
     async def compare(self, tree: Tree) -> list[str]:
         """Return how what is stored differs from the tree."""
@@ -156,14 +196,14 @@ class Play:
         numbers = [*tree.people]
         columns = "readonly, device_readonly, limit_commands, disable_reports, fixed_email"
         rows = await self.database.fetch(
-            f"select id, email, disabled, expiration_time, device_limit, user_limit, administrator, {columns}"
-            " from users where id = any($1::bigint[])",
+            "select id, email, disabled, expiration_time, device_limit, user_limit, administrator,"
+            f" attributes, {columns} from users where id = any($1::bigint[])",
             numbers,
         )
         stored = {}
         for row in rows:
             flags = {flag for flag, value in zip(FLAGS, [*row.values()][-5:], strict=True) if value}
-            person = Person(row[0], row[1], flags, row[3], row[4], row[5], disabled=row[2])
+            person = Person(row[0], row[1], flags, row[3], row[4], row[5], row[2], row[7])
             stored[person.id] = person
             wrong += [f"{person.id} is administrator"] if row[6] else []
         wrong += [
@@ -179,6 +219,10 @@ class Play:
                 wrong.append(
                     f"links {kind}: {sorted(tree.links(kind))} are {sorted((r[0], r[1]) for r in rows)}"
                 )
+        sql = "select user_id, company_id from user_company where user_id = any($1::bigint[])"
+        found = {(row[0], row[1]) for row in await self.database.fetch(sql, numbers)}
+        if found != {*tree.companies}:
+            wrong.append(f"members of companies {sorted(tree.companies)} are {sorted(found)}")
         rows = await self.database.fetch(
             f"select email, expiration_time, {columns} from users"
             " where temporary and email = any($1::text[])",
@@ -199,9 +243,14 @@ TABLES = {
     "managedUser": "user_user",
     "device": "user_device",
     "group": "user_group",
-    "geofence": "user_geofence",
-    "command": "user_command",
+    **{kind: f"user_{kind}" for kind in PLAIN},
+    "scheduledCommand": "user_scheduled_command",
 }
+REFERRED = {kind for pair in REFERENCES for kind in pair[:2]}
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def possible(tree: Tree, clients: dict[Actor, Any]) -> list[Actor]:
@@ -220,7 +269,8 @@ def possible(tree: Tree, clients: dict[Actor, Any]) -> list[Actor]:
 
 @pytest.mark.timeout(3600)
 async def test_nobody_gives_what_they_lack_by_any_door(starting, at_length, seed):
-    async with starting(share=ShareSettings(commands=True, reports=True)) as served:
+    many = UserSettings(registrations_per_address=1_000_000)
+    async with starting(share=ShareSettings(commands=True, reports=True), users=many) as served:
         play = Play(served)
         for number in range(TREES_AT_LENGTH if at_length else TREES):
             chance = random.Random(f"{seed} {number}")
@@ -273,3 +323,6 @@ def test_the_oracle_is_not_blind():
     assert after(linking(tree.devices, (2, 20))) == []
     assert after(linking(tree.devices, (2, 21)))
     assert after(linking(tree.manages, (2, 1)))
+    tree.plain["command"] |= {(1, 30), (3, 31)}
+    assert after(linking(tree.plain["command"], (2, 30))) == []
+    assert after(linking(tree.plain["command"], (2, 31)))
