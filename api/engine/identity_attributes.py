@@ -42,6 +42,11 @@ def changes_identity(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
     return any(new.get(key) != old.get(key) for key in (BINDING_KEY, PROTOCOLS_KEY))
 
 
+def names_other_reporters(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    """Whether others may report as a device from now on; null and an empty text stand for none."""
+    return any((new.get(key) or None) != (old.get(key) or None) for key in _FAULTS)
+
+
 def _binding_fault(text: str) -> str:
     return "" if text.lower() in BINDINGS else f"is none of {', '.join(BINDINGS)}"
 

@@ -1,8 +1,13 @@
 """Groups of devices; a group's own group must not lie below it (docs/permissions.md#who-may-do-what)."""
 
 from motorpool.actors.messages.changes import GroupChanged
+from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.identity_attributes import SHOWN_KEYS, require_identity_attributes
+from motorpool.api.engine.identity_attributes import (
+    SHOWN_KEYS,
+    names_other_reporters,
+    require_identity_attributes,
+)
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
@@ -34,6 +39,11 @@ class GroupPolicy(LinkedPolicy[Group]):
         require_time_zone(DECODER_ZONE, new.attributes, known)
         require_identity_attributes(new.attributes, known)
         require_sensor_limits(call, new.attributes, known)
+        if names_other_reporters(new.attributes, known):
+            # Of the devices in it.
+            CHANGE["device"].require(call.caller)
+        if old is not None and new.group_id != old.group_id:
+            await _require_no_identity(call, transaction, old.group_id, new.group_id)
         moved = old is not None and new.group_id and new.group_id != old.group_id
         if moved and await groups.would_lie_below_itself(transaction, new.id, new.group_id):
             raise BadRequest("groupId: the group would lie below itself")
@@ -51,6 +61,21 @@ class GroupPolicy(LinkedPolicy[Group]):
             return await super().update(call, transaction, new, old)
         async with quotas.counted_devices(call, transaction, groups=[old.id]):
             return await super().update(call, transaction, new, old)
+
+    async def delete(self, call: Call, transaction: Queries, old: Group) -> None:
+        """Delete; its groups and devices are then in none."""
+        await _require_no_identity(call, transaction, old.id)
+        await super().delete(call, transaction, old)
+
+
+async def _require_no_identity(call: Call, transaction: Queries, *group_ids: int) -> None:
+    """Raise BadRequest if these groups, or those above, say who a device is, and the caller may not."""
+    if call.caller.restricted_by("device_readonly") is None:
+        return
+    above = [each for group_id in group_ids for each in await groups.with_ancestors(transaction, group_id)]
+    found = await groups.TABLE.fetch_many(transaction, above)
+    if any(names_other_reporters(group.attributes, {}) for group in found):
+        CHANGE["device"].require(call.caller)
 
 
 GROUPS = Resource(

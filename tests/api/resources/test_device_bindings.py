@@ -148,6 +148,42 @@ async def test_what_cannot_be_followed_is_not_stored(served, key, value):
         assert (await change(served, device_id, attributes={key: empty})).status == 200
 
 
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"device.binding": "none"},
+        {"device.protocols": "osmand"},
+        {"device.networks": "10.0.0.0/8"},
+        {"device.secret": SECRET},
+    ],
+)
+async def test_who_may_not_change_devices_changes_who_they_are_by_no_group(served, attributes):
+    ann = await served.user("ann", deviceReadonly=True)
+    plain = {"name": "all", "attributes": {"speedLimit": 50}}
+    made = await ann.post("/groups", json=plain)
+    path = f"/groups/{made.json()['id']}"
+    for answer in (
+        await ann.post("/groups", json={"name": "all", "attributes": attributes}),
+        await ann.put(path, json={**plain, "attributes": attributes}),
+    ):
+        assert (answer.status, answer.text) == (400, "the user may not change devices")
+    read = (await served.admin.put(path, json={**plain, "attributes": attributes})).json()
+    assert (await ann.put(path, json={**read, "name": "many"})).status == 200
+    assert (await ann.put(path, json=plain)).status == (200 if "device.secret" in attributes else 400)
+    # Nor by taking groups into it or out of it, nor by deleting it.
+    inner, outer = [(await ann.post("/groups", json={"name": "x"})).json() for _ in range(2)]
+    inner = (await served.admin.put(f"/groups/{inner['id']}", json={**inner, "groupId": read["id"]})).json()
+    for answer in (
+        await ann.put(f"/groups/{outer['id']}", json={**outer, "groupId": inner["id"]}),
+        await ann.put(f"/groups/{inner['id']}", json={**inner, "groupId": 0}),
+        await ann.delete(f"/groups/{inner['id']}"),
+        await ann.delete(path),
+    ):
+        assert (answer.status, answer.text) == (400, "the user may not change devices")
+    assert (await ann.put(f"/groups/{inner['id']}", json={**inner, "name": "y"})).status == 200
+    assert (await ann.delete(f"/groups/{outer['id']}")).status == 204
+
+
 async def test_nobody_is_shown_a_secret_and_it_stays_when_the_mask_is_sent_back(served, database):
     secret = {"device.secret": SECRET}
     device_id = await served.device(served.admin, "van", attributes=secret)
