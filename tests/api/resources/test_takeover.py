@@ -1,7 +1,8 @@
 """The doors of takeover: whoever knows the name of a device, and speaks another protocol.
 
-Each protocol is that of a device once, over TCP and UDP, and each other one attacks it over both. A protocol
-takes part by being registered: its device's end is in `bench/vehicles/trackers/`, or a row of `PEERS`.
+Each protocol is that of a device once, over TCP and UDP, and each other one attacks it over both; its own
+attacks it by datagrams. A protocol takes part by being registered: its device's end is in
+`bench/vehicles/trackers/`, or a row of `PEERS`.
 """
 
 import json
@@ -243,8 +244,47 @@ async def test_no_other_protocol_reports_for_a_device_closes_its_connection_or_g
                 assert await line.receive()
                 for attacker in attackers:
                     while attacker.pending() and (data := await attacker.receive()):
-                        assert b"8104" not in data
+                        assert not holds_command(data)
                 found = (await served.admin.get(f"/devices/{device_id}/binding")).json()
                 assert found["protocol"] == protocol
                 assert {each["protocol"] for each in found["others"]} == set(others_of(protocol, name))
                 assert (await served.admin.delete(f"/devices/{device_id}")).status == 204
+
+
+@pytest.mark.parametrize("protocol", [name for name, codec in CODECS.items() if codec.udp])
+async def test_datagrams_of_its_own_protocol_take_no_command_of_a_device_that_is_connected(
+    protocol, starting, places, ports, connect
+):
+    with trio.fail_after(120):
+        async with starting(protocols=(protocol,), **places) as served:
+            port = CODECS[protocol].port + ports
+            for name in NAMES[protocol]:
+                device_id = await served.device(served.admin, name)
+                line, peer = await connect("tcp", port), PEERS[protocol](name)
+                await report(served, line, peer, protocol, NOON)
+                stranger, posing = await connect("udp", port), PEERS[protocol](name)
+                await stranger.send(posing, posing.login())
+                await stranger.send(posing, posing.position(NOON + timedelta(minutes=1), STATE))
+                await fixed_at(served, "2026-05-01T12:01:00Z")
+                while line.pending():
+                    assert await line.receive(), "the connection of the device was closed"
+                sent = {"deviceId": device_id, "type": "custom", "attributes": {"data": "8104"}}
+                answer = await served.admin.post("/commands/send", json=sent)
+                assert answer.status == 200, answer.text
+                assert holds_command(await line.receive())
+                while stranger.pending():
+                    assert not holds_command(await stranger.receive())
+                assert (await served.admin.delete(f"/devices/{device_id}")).status == 204
+
+
+async def fixed_at(served, time):
+    """Wait until the latest position is of this time."""
+    while True:
+        if (await positions(served))[0]["fixTime"] == time:
+            return
+        await trio.sleep(0.005)
+
+
+def holds_command(data):
+    """Whether the command of the test is in it, as text or in binary."""
+    return b"8104" in data or b"\x81\x04" in data
