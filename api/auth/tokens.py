@@ -55,6 +55,11 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
         """The user who issued it for another user; 0 if there is none."""
         return int(self.extra.get("by", 0))
 
+    @property
+    def actor_id(self) -> int:
+        """Who shared in a session as the issuer; 0 if it was the issuer."""
+        return int(self.extra.get("actor", 0))
+
 
 def issue(
     keys: SigningKeys,

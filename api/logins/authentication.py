@@ -154,7 +154,7 @@ async def caller_of_token(context: ServerContext, token: Token) -> Caller | None
         expires=token.expires,
         token_id=token.id,
         token_expires=token.expires,
-        impersonator_id=0 if is_share else token.issuer_id,
+        impersonator_id=token.actor_id if is_share else token.issuer_id,
         sharer_id=token.issuer_id if is_share else 0,
     )
     return await find_caller(context, credential)

@@ -29,7 +29,7 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
     """When that token expires."""
     session: Session | None = None
     impersonator_id: int = 0
-    """Who began the session, or issued the token, as another user."""
+    """Who began the session, issued the token, or shared, as another user."""
     sharer_id: int = 0
     """Who issued it by sharing, for a temporary user whose row does not say it."""
 
@@ -42,11 +42,13 @@ async def find_caller(context: ServerContext, credential: Credential) -> Caller 
         return None
     ends = [credential.expires, credential.token_expires, account.user.expiration_time]
     sharer_id = account.shared_by or credential.sharer_id
+    acted_for = account.user
     if sharer_id:
         sharer = await context.logins.accounts.by_id(sharer_id)
         if sharer is None or not await _covers(context, sharer, account, now):
             return None
         ends.append(sharer.user.expiration_time)
+        acted_for = sharer.user
     impersonator: Account | None = None
     if credential.impersonator_id:
         impersonator = await context.logins.accounts.by_id(credential.impersonator_id)
@@ -54,7 +56,7 @@ async def find_caller(context: ServerContext, credential: Credential) -> Caller 
             impersonator is None
             or _ended(impersonator, credential.begun)
             or lacks_codes(context, impersonator)
-            or not await may_act_as(context, impersonator, account.user, now)
+            or not await may_act_as(context, impersonator, acted_for, now)
         ):
             return None
         ends.append(impersonator.user.expiration_time)

@@ -104,13 +104,16 @@ async def _share(
         guest = await _guest(call, transaction, pair, object_id, name, _short(email), expires)
         await users.set_sharer(transaction, guest.id, call.caller.id)
         await links.add(transaction, pair, guest.id, object_id)
+        by = {"by": str(call.caller.id)}
+        if call.caller.impersonator_id:
+            by["actor"] = str(call.caller.impersonator_id)
         text, token = issue(
             call.context.logins.token_keys,
             guest.id,
             SHARE,
             expires,
             now=call.now,
-            extra={"by": str(call.caller.id)},
+            extra=by,
         )
         await tokens.add(transaction, issued_token(token, call.caller), call.now)
         await record_action(

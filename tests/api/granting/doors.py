@@ -193,6 +193,10 @@ def edit_user(draw: Draw) -> Request:
 
     def follow(_: Any) -> None:
         tree.people[person.id] = changed
+        if password:
+            # Nobody looks at what has ended for good.
+            links = tree.links_of_guests
+            tree.links_of_guests = {token: link for token, link in links.items() if link.by != person.id}
 
     return Request(
         method="PUT",
@@ -359,7 +363,7 @@ def share(draw: Draw) -> Request:
     email = f"{tree.people[user].email}:{called}"
 
     def follow(answer: Any) -> None:
-        tree.links_of_guests[answer] = Shared(user, kind, number)
+        tree.links_of_guests[answer] = Shared(user, draw.actor.by, kind, number)
         flags = {flag for flag in ("limitCommands", "disableReports") if not tree.may_free(draw.actor, flag)}
         before = tree.guests.get(email)
         tree.guests[email] = Guest(

@@ -61,6 +61,8 @@ class Shared(NamedTuple):
     """What a share link shows, and who made it."""
 
     sharer: int
+    by: int
+    """Who shared as the sharer; 0 if it was the sharer."""
     kind: str
     number: int
 
@@ -176,6 +178,10 @@ class Tree:
     def seen_by_guest(self, shared: Shared) -> set[int] | None:
         """The devices that a share link shows; None once its sharer has lost what it is of."""
         if self.people[shared.sharer].disabled:
+            return None
+        if shared.by and (
+            self.people[shared.by].disabled or not self.manages_directly(shared.by, shared.sharer)
+        ):
             return None
         if shared.kind == "device":
             is_seen = shared.number in self.devices_seen(shared.sharer)

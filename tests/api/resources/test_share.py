@@ -299,6 +299,31 @@ async def test_a_guest_has_no_more_than_who_shares_and_who_acts_as_them(starting
         assert (guest["limitCommands"], guest["disableReports"]) == (False, True)
 
 
+@pytest.mark.parametrize("end", ["parted", "disabled", "password"])
+async def test_a_link_ends_with_the_access_of_who_made_it_as_another_user(served, end):
+    boss = await served.user("boss", userLimit=-1, deviceLimit=-1)
+    ann = await served.user("ann", deviceLimit=-1)
+    link = {"userId": boss.id, "managedUserId": ann.id}
+    assert (await served.admin.post("/permissions", json=link)).status == 204
+    device = await served.device(ann, "1")
+    own = bearer(served, (await share(ann, device)).text)
+    assert (await boss.get(f"/session/{ann.id}")).status == 200
+    token = (await share(boss, device)).text
+    guest, _ = await open_link(served, token)
+    for client in (own, guest, bearer(served, token)):
+        assert (await client.get("/devices")).status == 200
+    if end == "parted":
+        assert (await served.admin.delete("/permissions", json=link)).status == 204
+    else:
+        me = (await served.admin.get(f"/users/{boss.id}")).json()
+        changed = {"disabled": True} if end == "disabled" else {"password": "another"}
+        assert (await served.admin.put(f"/users/{boss.id}", json={**me, **changed})).status == 200
+    for client in (guest, bearer(served, token)):
+        assert (await client.get("/devices")).status == 401
+    # That of the user stays.
+    assert (await own.get("/devices")).status == 200
+
+
 async def test_a_group_is_shared_by_who_sees_the_groups_below_it(served):
     ann = await served.user("ann")
     numbers = [0]
