@@ -184,7 +184,8 @@ async def test_parallel_requests_of_all_below_a_manager_keep_the_managers_limit(
     for manager, user in pairs:
         link = {"userId": manager.id, "managedUserId": user.id}
         assert (await served.admin.post("/permissions", json=link)).status == 204
-    clients = [boss, *(user for _, user in pairs)] * 2
+    # One more new password than are hashed and may wait would be told to try again.
+    clients = ([boss, *(user for _, user in pairs)] * 2)[:9]
 
     def add(client: Any, number: int) -> Any:
         body = {"devices": {"name": "x", "uniqueId": f"{number}"}, "users": raw_user(number)}[family]
@@ -192,7 +193,7 @@ async def test_parallel_requests_of_all_below_a_manager_keep_the_managers_limit(
 
     answers = await in_parallel(*(add(client, number) for number, client in enumerate(clients)))
     # Four of seven users are there already.
-    assert sorted(answer.status for answer in answers) == [200] * 3 + [400] * 7
+    assert sorted(answer.status for answer in answers) == [200] * 3 + [400] * 6
     assert all("limit" in answer.text for answer in answers if answer.status == 400)
 
 
