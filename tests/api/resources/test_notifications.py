@@ -7,12 +7,13 @@ TYPES = {
     "deviceMoving", "deviceStopped", "deviceOverspeed", "deviceFuelDrop", "deviceFuelIncrease",
     "geofenceEnter", "geofenceExit", "geofenceCrossed", "proximityEnter", "proximityExit",
     "unaccompaniedMotion", "alarm", "ignitionOn", "ignitionOff", "maintenance", "driverChanged", "media",
+    "sensorOutOfRange", "sensorInRange",
 }  # fmt: skip
 
 
-async def test_there_are_25_types_and_each_can_be_notified_of(served):
+async def test_there_are_27_types_and_each_can_be_notified_of(served):
     listed = (await served.admin.get("/notifications/types")).json()
-    assert len(listed) == 25
+    assert len(listed) == 27
     assert {entry["type"] for entry in listed} == TYPES
     assert all(set(entry) == {"type"} for entry in listed)
     for name in TYPES:
