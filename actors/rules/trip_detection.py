@@ -40,6 +40,8 @@ ACCELERATION = 1.5
 """Metres a second squared, of vehicles that start or brake."""
 USUAL_SPEED = 8.0
 """Metres a second, of a device that does not report its speed."""
+DETOUR = 1.5
+"""Times as long as the straight way is what a device may have come along while it was silent."""
 NEAR_SHARE = 0.05
 """Of `min_distance`: a point this close to both the one before and the one after adds nothing to them."""
 SLOTS = 12
@@ -335,7 +337,7 @@ def _begin_of_stop(window: Sequence[TrackPoint], since: datetime, limits: _Limit
     if last and (newest.speed >= FAST_KNOTS or _is_past(window[last - 1], newest, limits)):
         # It may have rested until shortly before.
         last -= 1
-        end = _departure(window[last], newest)
+        end = _departure(window[last], newest, DETOUR)
     if (end - max(window[0].fix_time, since)).total_seconds() < limits.duration:
         return None
     first = _first_of_rest(window, last, end, since, limits)
@@ -509,9 +511,10 @@ def _start_of_trip(window: Sequence[TrackPoint], anchor: TrackPoint, limits: _Li
             end -= 1
     elif window[end].fix_time < anchor.fix_time:
         end += 1
-    # While it rested its receiver may have drifted, or it may have moved up in a queue.
+    # While it rested its receiver may have drifted, or it may have moved up in a queue, not as in a jam.
     place = _place_of([point for point in window[:last] if point.speed < FAST_KNOTS] or window, limits)
-    end = next((index for index in range(last - 1, end, -1) if place.holds(window[index])), end)
+    if 2 * place.radius <= limits.distance:
+        end = next((index for index in range(last - 1, end, -1) if place.holds(window[index])), end)
     leaving, moving = window[end], window[min(end + 1, last)]
     seconds = _seconds_of_way(moving, leaving)
     if seconds < limits.duration and 2 * seconds < (moving.fix_time - leaving.fix_time).total_seconds():
@@ -522,9 +525,9 @@ def _start_of_trip(window: Sequence[TrackPoint], anchor: TrackPoint, limits: _Li
     return window[end]
 
 
-def _departure(resting: TrackPoint, moving: TrackPoint) -> datetime:
+def _departure(resting: TrackPoint, moving: TrackPoint, detour: float = 1.0) -> datetime:
     """Return when a device probably left where it rested to be where it is later."""
-    seconds = _seconds_of_way(moving, resting)
+    seconds = detour * _seconds_of_way(moving, resting)
     return max(resting.fix_time, moving.fix_time - timedelta(seconds=seconds))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
-from math import asin, cos, radians, sin, sqrt
+from math import asin, cos, inf, radians, sin, sqrt
 from typing import Any
 
 MIN_DISTANCE, MIN_DURATION, STOP_GAP, FASTEST = 200.0, 180.0, 3600.0, 162.0
@@ -183,7 +183,7 @@ def _stop(track: Sequence[Point], since: datetime, rules: Rules) -> Point | None
     resting, until = list(track), point.time
     was_silent = gap >= rules.duration and way >= rules.distance
     if point.is_moving or (was_silent and way * rules.duration < rules.distance * gap):
-        resting, until = list(track[:-1]), _departure(before, point)
+        resting, until = list(track[:-1]), _departure(before, point, 1.5)
     is_short = (point.time - max(track[0].time, since)).total_seconds() < 10 * rules.duration
     has_just_moved = any(each.is_moving for each in track if seconds(each, point) < rules.duration)
     if is_short and has_just_moved and 2 * gap < rules.duration:
@@ -265,8 +265,8 @@ def _extent(part: Sequence[Point]) -> float:
     )
 
 
-def _place(part: Sequence[Point], rules: Rules) -> Callable[[Point], bool]:
-    """Whether a position is where the device rested most of the time that `part` took."""
+def _place(part: Sequence[Point], rules: Rules, most: float = inf) -> Callable[[Point], bool]:
+    """Whether a position is where the device rested most of the time that `part` took, if within `most`."""
     tick = timedelta(milliseconds=1)
     weights = []
     for index in range(len(part)):
@@ -282,8 +282,8 @@ def _place(part: Sequence[Point], rules: Rules) -> Callable[[Point], bool]:
         raise AssertionError
 
     middle = Point(part[0].time, median([p.latitude for p in part]), median([p.longitude for p in part]))
-    drift = 3 * median([metres(middle, point) for point in part])
-    return lambda point: not point.is_moving and metres(middle, point) <= max(rules.distance / 20, drift)
+    radius = max(rules.distance / 20, 3 * median([metres(middle, point) for point in part]))
+    return lambda point: not point.is_moving and metres(middle, point) <= radius <= most
 
 
 def _has_left(track: Sequence[Point], anchor: Point, rules: Rules) -> bool:
@@ -316,7 +316,7 @@ def _start(track: Sequence[Point], anchor: Point, rules: Rules) -> Point:
             break
     if end is None:
         end = max((k for k in range(last) if track[k].time <= anchor.time), default=0)
-    is_there = _place([p for p in track[:last] if not p.is_moving] or track, rules)
+    is_there = _place([p for p in track[:last] if not p.is_moving] or track, rules, rules.distance / 2)
     end = max([end, *(k for k in range(end + 1, last) if is_there(track[k]))])
     way = _time_of_way(track[end + 1], track[end])
     if way < rules.duration and way < seconds(track[end], track[end + 1]) - way:
@@ -325,8 +325,8 @@ def _start(track: Sequence[Point], anchor: Point, rules: Rules) -> Point:
     return track[min(ends, default=last)]
 
 
-def _departure(resting: Point, moving: Point) -> datetime:
-    return max(resting.time, moving.time - timedelta(seconds=_time_of_way(moving, resting)))
+def _departure(resting: Point, moving: Point, detour: float = 1.0) -> datetime:
+    return max(resting.time, moving.time - timedelta(seconds=detour * _time_of_way(moving, resting)))
 
 
 def _time_of_way(moving: Point, resting: Point) -> float:
