@@ -352,6 +352,7 @@ def test_nobody_imports_a_folder_by_its_bare_name():
 
 HISTORY = {
     "motorpool.actors.messages.playback",
+    "motorpool.storage.devices.driver_assignments",
     "motorpool.storage.devices.positions",
     "motorpool.storage.events.event_lists",
     "motorpool.storage.events.events",

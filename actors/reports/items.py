@@ -57,8 +57,10 @@ class TripItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
     end_place: str | None = None
     """Where it ended, in words of the caller: zone, address, or town; null if unknown."""
     duration: int = 0
+    driver_id: int | None = None
+    """The driver; null if unknown or not accessible."""
     driver_unique_id: str | None = None
-    """The driver's unique id; null if unknown."""
+    """The driver's unique id; null if unknown, or entered by hand and not accessible."""
     driver_name: str | None = None
     """The driver's name; null if unknown or not accessible."""
 

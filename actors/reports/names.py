@@ -29,7 +29,7 @@ async def driver_names(database: Database, viewer: Viewer, unique_ids: Iterable[
     if not wanted:
         return {}
     query = ListQuery(
-        accessible_to=None if viewer.user.administrator else viewer.user.id,
+        accessible_to=viewer.sees_only,
         conditions=(Condition("unique_id = any({0}::text[])", (wanted,)),),
     )
     return {driver.unique_id: driver.name for driver in await DRIVERS.list(database, query)}

@@ -87,6 +87,11 @@ class Viewer:
         """Says where something is; read when that is first asked."""
         self._system = system
 
+    @property
+    def sees_only(self) -> int | None:
+        """The user to whose links what is named is limited; None for administrators, who see all."""
+        return None if self.user.administrator else self.user.id
+
     async def select(self, device_ids: Collection[int], group_ids: Collection[int]) -> list[int]:
         """Return the given devices, and the devices in the given groups, that the user may see, in order.
 

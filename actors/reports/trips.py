@@ -5,9 +5,10 @@ from contextlib import aclosing
 
 from motorpool.actors.reports.figures import compare, knots, seconds_between
 from motorpool.actors.reports.items import StopItem, TripItem
-from motorpool.actors.reports.names import driver_names, in_words, with_addresses
+from motorpool.actors.reports.names import in_words, with_addresses
 from motorpool.actors.reports.sources import ReportQuery, ReportRules, Sources, Viewer
 from motorpool.actors.reports.track import Ends, find_segments
+from motorpool.actors.reports.trip_drivers import Way, trip_drivers
 from motorpool.storage.records import Device
 
 SEGMENTS = 500
@@ -22,9 +23,11 @@ async def trips(
     async with aclosing(_segments(sources, viewer, device, query, rules, is_moving=True)) as parts:
         async for part in parts:
             figures = [compare(each.start, each.end, rules, each.centimetres / 100) for each in part]
-            names = await driver_names(
-                sources.database, viewer, (each.driver for each in figures if each.driver)
-            )
+            ways = [
+                Way(ends.start.fix_time, ends.end.fix_time, each.driver)
+                for ends, each in zip(part, figures, strict=True)
+            ]
+            drivers = await trip_drivers(sources.database, device.id, ways, accessible_to=viewer.sees_only)
             points = [point for ends in part for point in (ends.start, ends.end)]
             addresses = await with_addresses(sources, points)
             places = await in_words(sources, viewer, points, addresses)
@@ -55,8 +58,9 @@ async def trips(
                         start_place=places[2 * index],
                         end_place=places[2 * index + 1],
                         duration=round(seconds * 1000),
-                        driver_unique_id=each.driver,
-                        driver_name=names.get(each.driver or ""),
+                        driver_id=drivers[index].driver_id,
+                        driver_unique_id=drivers[index].unique_id,
+                        driver_name=drivers[index].name,
                     )
                 )
             yield items

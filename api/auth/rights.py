@@ -74,6 +74,7 @@ CHANGE: Mapping[str, Right] = {
     "group": Right(USER, (READONLY,)),
     "geofence": Right(USER, (READONLY,)),
     "driver": Right(USER, (READONLY,)),
+    "driverAssignment": Right(USER, (READONLY, DEVICE_READONLY, DISABLE_REPORTS)),
     "maintenance": Right(USER, (READONLY,)),
     "calendar": Right(USER, (READONLY,)),
     "order": Right(USER, (READONLY,)),

@@ -68,6 +68,12 @@ BODIES: Mapping[str, Any] = {
     "createGroup": {"name": "Trucks"},
     "createGeofence": {"name": "Yard", "area": "CIRCLE (52.5163 13.3777, 250)"},
     "createDriver": {"name": "Bob", "uniqueId": "D-17"},
+    "createDriverAssignment": {
+        "deviceId": 7,
+        "driverId": 4,
+        "startTime": "2026-06-15T06:00:00Z",
+        "endTime": "2026-06-15T14:30:00Z",
+    },
     "createMaintenance": {"name": "Oil", "type": "totalDistance", "start": 1e7, "period": 1e7},
     "createNotification": {"type": "deviceOnline", "always": True, "notificators": "web"},
     "createComputedAttribute": {

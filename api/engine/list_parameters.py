@@ -7,7 +7,9 @@ from typing import Annotated, Literal, TypeVar, cast
 
 import msgspec
 
+from motorpool.api.engine.spans import Instant
 from motorpool.api.field_docstrings import field_docstrings
+from motorpool.api.json import camel
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -51,6 +53,17 @@ class ListParameters(msgspec.Struct, frozen=True, rename="camel"):
     """Only records with this role, ignoring case."""
     kind: tuple[str, ...] = ()
     """Only records of these kinds."""
+    driver_id: Id | None = None
+    """Only records of this driver."""
+    start: Instant | None = None
+    """Only records of spans that end after it."""
+    end: Instant | None = None
+    """Only records of spans that do not begin after it."""
+
+
+def parameter_of(field: str) -> str:
+    """Return the name of a list parameter in queries."""
+    return {"start": "from", "end": "to"}.get(field) or camel(field)
 
 
 COMMON_PARAMETERS = frozenset(

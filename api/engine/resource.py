@@ -16,7 +16,12 @@ from motorpool.actors.messages.changes import Change
 from motorpool.api.auth.rights import CHANGE, Right
 from motorpool.api.engine.audit import changed_attributes, privileged_values
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters, select_parameters
+from motorpool.api.engine.list_parameters import (
+    COMMON_PARAMETERS,
+    ListParameters,
+    parameter_of,
+    select_parameters,
+)
 from motorpool.api.engine.operations import BodyRules
 from motorpool.api.engine.text_rules import TextRules
 from motorpool.storage.database.queries import Queries
@@ -46,6 +51,9 @@ class ResourcePolicy(Generic[R]):
     distinguishes_missing: frozenset[str] = frozenset()
     """Methods on one record that answer 404 for an unknown id and 400 for a missing right. With all other
     methods the two look alike, 404 for GET and 400 for writes, except to administrators."""
+
+    reads_history: bool = False
+    """Whether reading takes the right to history, without which it is a 400."""
 
     async def read(self, call: Call, shape: type[R]) -> R:
         """Read the body of a create or update, trim its texts and check it."""
@@ -160,7 +168,11 @@ class Resource(Generic[R]):
     def query(self) -> type[msgspec.Struct]:
         """The list parameters of this resource, as a struct."""
         return select_parameters(
-            ListParameters, self.list_parameters, name=f"{self.title}Query", base=msgspec.Struct
+            ListParameters,
+            self.list_parameters,
+            name=f"{self.title}Query",
+            base=msgspec.Struct,
+            rename=parameter_of,
         )
 
     def read_parameters(self, call: Call) -> ListParameters:

@@ -35,7 +35,7 @@ R = TypeVar("R", bound=msgspec.Struct)
 def add_resource_operations(resource: Resource[Any], operations: Operations) -> None:
     """Add the operations list, create, get, update and delete of a resource."""
     served = _ResourceOperations(resource)
-    distinguishes = "GET" in resource.policy.distinguishes_missing
+    may_refuse = "GET" in resource.policy.distinguishes_missing or resource.policy.reads_history
     one, many = resource.title, resource.plural
     thing, things = spaced(one), spaced(many)
     article = "an" if thing[0] in "aeio" else "a"
@@ -59,7 +59,7 @@ def add_resource_operations(resource: Resource[Any], operations: Operations) -> 
     ]
     for method, path, name, summary, serve, answers in declare:
         is_public = resource.public_create and method == "POST"
-        errors = () if (method, path) == ("GET", single) and not distinguishes else (400,)
+        errors = () if (method, path) == ("GET", single) and not may_refuse else (400,)
         headers = {"POST": resource.create_headers, "PUT": IF_MATCH, "DELETE": IF_MATCH}
         operations.add(
             Operation(

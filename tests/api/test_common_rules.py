@@ -205,6 +205,7 @@ async def world(served):
         found.ids |= {key: answer.json()["id"], path.split("/", maxsplit=1)[0]: answer.json()["id"]}
 
     await make("devices", "deviceId")
+    await make("drivers", "driverId")
     await make("groups", "groupId")
     await make("geofences", "geofenceId")
     await make("calendars", "calendarId")

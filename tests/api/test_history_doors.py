@@ -46,6 +46,7 @@ def _reports() -> Iterator[Door]:
 
 
 RECORDING = {"startTime": "2026-05-01T10:00:00Z", "endTime": "2026-05-01T10:05:00Z"}
+AFTER = {"startTime": "2026-05-01T11:00:00Z", "endTime": "2026-05-01T11:05:00Z"}
 COMMENTS = "/tickets/{ticket}/comments"
 DOORS = (
     Door("GET /positions", "history", "/positions?id={position}"),
@@ -57,6 +58,21 @@ DOORS = (
     ),
     Door("GET /events", "history", f"/events?{SPAN}"),
     Door("GET /events/{id}", "history", "/events/{event}"),
+    Door("GET /driverassignments", "history", "/driverassignments"),
+    Door(
+        "POST /driverassignments",
+        "history",
+        "/driverassignments",
+        {"deviceId": "{device}", "driverId": "{driver}", **AFTER},
+    ),
+    Door("GET /driverassignments/{id}", "history", "/driverassignments/{assignment}"),
+    Door(
+        "PUT /driverassignments/{id}",
+        "history",
+        "/driverassignments/{assignment}",
+        {"deviceId": "{device}", "driverId": "{driver}", **RECORDING},
+    ),
+    Door("DELETE /driverassignments/{id}", "history", "/driverassignments/{assignment}", status=204),
     *_reports(),
     Door("GET /reports/{id}", "own link", "/reports/9", status=404),
     Door("GET /recordings/{deviceId}", "history", "/recordings/{device}"),
@@ -133,7 +149,7 @@ def pattern_of(operation: str) -> str:
 
 SHOWN = {
     *("Position", "Event", "Capture", "Footage", "Playback", "Recording", "DeviceMotion", "TicketEvent"),
-    *("CombinedItem", "Presence"),
+    *("CombinedItem", "Presence", "DriverAssignment"),
 }
 """Records of the past of devices."""
 PLAIN = {"application/json", "text/plain"}
@@ -202,6 +218,9 @@ async def world(served: Any, database: Any) -> dict[str, Any]:
         served.clock.now(),
     )
     footage = await ann.post("/footagerequests", json={"deviceId": device, "channel": 1, **RECORDING})
+    driver = (await ann.post("/drivers", json={"name": "Bob", "uniqueId": "7"})).json()["id"]
+    span = {"deviceId": device, "driverId": driver, **RECORDING}
+    assignment = await ann.post("/driverassignments", json=span)
     company = (await ann.post("/companies", json={"name": "North"})).json()["id"]
     assert (await ann.post(f"/tickets/defaults?companyId={company}")).status == 200
     ticket = (await ann.post("/tickets", json={"companyId": company, "subject": "Accident"})).json()
@@ -214,6 +233,8 @@ async def world(served: Any, database: Any) -> dict[str, Any]:
         "capture_file": CAPTURE,
         "photo": photo,
         "footage": footage.json()["id"],
+        "driver": driver,
+        "assignment": assignment.json()["id"],
         "company": company,
         "ticket": ticket["id"],
     }
@@ -247,6 +268,7 @@ async def restrict(served: Any, path: str, flag: bool) -> None:
 
 
 STORED = "select (select count(*) from captures), (select count(*) from footage_requests),"
+STORED += " (select count(*) from driver_assignments),"
 STORED += " (select count(*) from ticket_events where type = 'evidence'), (select count(*) from ticket_files)"
 
 

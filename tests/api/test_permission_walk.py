@@ -37,7 +37,8 @@ from motorpool.api.resources.user_rules import show
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, users
 from motorpool.storage.database.tables import Table
-from motorpool.storage.devices import commands, devices, groups
+from motorpool.storage.devices import commands, devices, driver_assignments, groups
+from motorpool.storage.devices.driver_assignments import DriverAssignment
 from motorpool.storage.events import events
 from motorpool.storage.helpdesk import company_tables, tickets
 from motorpool.storage.helpdesk.helpdesk_records import (
@@ -172,6 +173,12 @@ KINDS = {
     ),
     "scheduledcommands": Kind(scheduled_commands.TABLE, "scheduledCommand", ScheduledCommand()),
     "reports": Kind(scheduled_reports.TABLE, "report", ScheduledReport(type="trips"), "description"),
+    "driverassignments": Kind(
+        driver_assignments.TABLE,
+        "driverAssignment",
+        DriverAssignment(device_id=1, driver_id=1, start_time=NOON, end_time=NOON + timedelta(hours=1)),
+        by_device=False,
+    ),
     "companies": Kind(company_tables.COMPANIES, "company", Company(), by_device=False),
     **{
         path: Kind(each.policy.table, each.name, EXAMPLES.get(path) or each.shape(), by_device=False)
@@ -250,8 +257,8 @@ class World:
         for path, kind in KINDS.items():
             for letter in "MAOT" if path != "groups" else "MAOTPC":
                 self.ids[path, letter] = (await kind.table.insert(self.database, self.new(path, letter))).id
-                if hasattr(kind.example, "company_id"):
-                    # Visible to the users of the company of the same letter.
+                if hasattr(kind.example, "company_id") or path == "driverassignments":
+                    # Visible to the users of the company, or of device and driver, of the same letter.
                     continue
                 linked = {"A": ("own",), "O": ("stranger",), "P": ("via",), "C": ()}.get(letter, LINKED)
                 for role in linked:
@@ -360,6 +367,13 @@ class World:
         if path == "tickets":
             named["status_id"] = self.ids["ticketstatuses", company]
             named["number"] = 2 if name == "T" else 1
+        if path == "driverassignments":
+            # Each has a day of its own, since those of a device do not overlap.
+            letter = name if name in "MAOT" else "M"
+            spans = [timedelta(days=self.names), timedelta(days=self.names, hours=1)]
+            start, end = (NOON + each for each in spans)
+            found = {"device_id": self.ids["devices", letter], "driver_id": self.ids["drivers", letter]}
+            return msgspec.structs.replace(kind.example, start_time=start, end_time=end, **found)
         if path == "reports":
             named["calendar_id"] = self.ids["calendars", "M"]
         if path == "scheduledcommands":
@@ -789,8 +803,8 @@ def goes_on(method: Any) -> bool:
     return False
 
 
-DECIDED_BY_LINKS = {*CONFIGURED, "reports", "scheduledcommands"}
-"""Of who creates one it is asked besides what they are in the company, or whether they see the calendar."""
+DECIDED_BY_LINKS = {*CONFIGURED, "reports", "scheduledcommands", "driverassignments"}
+"""Of who creates one it is asked besides what they are in the company, or whether they see what it names."""
 
 
 def test_whom_the_matrix_lets_change_something_has_the_right_to():

@@ -23,6 +23,7 @@ from motorpool.api.resources import OPERATIONS
 from motorpool.api.settings import HttpSettings
 from motorpool.storage.accounts import links
 
+NOON, LATER = "2026-05-01T12:00:00Z", "2026-05-01T13:00:00Z"
 SPAN = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
 FOREIGN = {"Origin": "https://evil.example.org"}
 
@@ -285,6 +286,8 @@ async def test_no_secret_is_in_any_answer_or_log(starting, caplog):
         # Attributes of tickets are copied into their history; the server finds no secrets in them.
         ticket = {"subject": "x", "companyId": ids["companies"]}
         ids["tickets"] = (await sent(ann, "POST", "/tickets", json=ticket)).json()["id"]
+        driven = {"deviceId": ids["devices"], "driverId": ids["drivers"], "startTime": NOON, "endTime": LATER}
+        ids["driverassignments"] = (await sent(ann, "POST", "/driverassignments", json=driven)).json()["id"]
         # What is refused is not repeated either.
         await sent(ann, "POST", "/devices", json={"name": 5, "uniqueId": SECRET, "password": SECRET})
         await sent(served.client(), "POST", "/session", form={"email": "ann@example.org", "password": SECRET})

@@ -197,6 +197,11 @@ def empty(_: Contents) -> Rows:
     return []
 
 
+def with_sequence(name: str) -> Change:
+    """The sequences with a new one."""
+    return lambda before: [*before["sequences"], {"sequencename": name, "last_value": None}]
+
+
 def with_columns(table: str, **values: Any) -> Change:
     """The rows with further columns, of these values."""
     return lambda before: [{**row, **values} for row in before[table]]
@@ -270,6 +275,7 @@ CHANGES: dict[int, dict[str, Change]] = {
         "ticket_rule_events": with_devices("ticket_rule_events"),
     },
     62: {"unfinished_firings": empty},
+    63: {"driver_assignments": empty, "sequences": with_sequence("driver_assignments_id_seq")},
 }
 """Migration -> table -> what the migration makes of it; what is not named stays as it was."""
 

@@ -99,7 +99,7 @@ async def test_a_week_of_a_fleet_is_what_the_brute_force_finds(served):
 
 async def test_a_trip_and_a_stop_have_all_their_fields(served):
     device_id = await served.device(served.admin, "1", attributes={"fuelCapacity": 50})
-    await served.admin.post("/drivers", json={"name": "Dora", "uniqueId": "D1"})
+    dora = (await served.admin.post("/drivers", json={"name": "Dora", "uniqueId": "D1"})).json()
     stored = await served.report(
         *drive(
             served,
@@ -135,6 +135,7 @@ async def test_a_trip_and_a_stop_have_all_their_fields(served):
         "startPlace": "Dahme, 15 km N",
         "endPlace": "Zossen, 13 km S",
         "duration": 660_000,
+        "driverId": dora["id"],
         "driverUniqueId": "D1",
         "driverName": "Dora",
     }
