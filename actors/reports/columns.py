@@ -11,9 +11,12 @@ from enum import Enum
 from typing import Any
 
 from motorpool.actors.reports.devices import devices
+from motorpool.actors.reports.driver_score import ScoredCount
+from motorpool.actors.reports.drivers import drivers
 from motorpool.actors.reports.events import EventRow, event_rows, events, geofence_visits
 from motorpool.actors.reports.items import (
     DeviceItem,
+    DriverItem,
     GeofenceVisit,
     SensorItem,
     StopItem,
@@ -40,6 +43,7 @@ class Form(Enum):
     SPEED = "knots"
     VOLUME = "litres"
     COUNT = "a whole number"
+    FIGURE = "a number with decimals"
     MEASURE = "the key of an attribute and a number in its unit, or null"
     ATTRIBUTE = "the key of an attribute, in words"
     DEGREES = "degrees"
@@ -63,7 +67,7 @@ class Column:
     """Characters."""
 
 
-Read = Callable[[Sources, Viewer, ReportQuery], AsyncGenerator[tuple[Device, Sequence[Any]], None]]
+Read = Callable[[Sources, Viewer, ReportQuery], AsyncGenerator[tuple[Device | None, Sequence[Any]], None]]
 
 
 async def _as_they_are(sources: Sources, viewer: Viewer, items: Sequence[Any]) -> Sequence[Any]:
@@ -80,7 +84,8 @@ class Report:
     contents: str
     """What it is about, as in "the trips of devices"."""
     read: Read
-    """Yields the items of each device in order, some at a time, ordered by the ids of devices."""
+    """Yields the items of each device in order, some at a time, ordered by the ids of devices; with None
+    those that are not of one device."""
     answer: Any
     """The type of its items as JSON."""
     columns: tuple[Column, ...]
@@ -109,7 +114,7 @@ def _each(
 
     async def read(
         sources: Sources, viewer: Viewer, query: ReportQuery
-    ) -> AsyncGenerator[tuple[Device, Sequence[Any]], None]:
+    ) -> AsyncGenerator[tuple[Device | None, Sequence[Any]], None]:
         async with aclosing(devices_of(sources, viewer, query, batch=1)) as batches:
             async for (device,) in batches:
                 async with aclosing(items(sources, viewer, device, query)) as parts:
@@ -130,6 +135,14 @@ def _device_place(row: DeviceItem) -> tuple[float, float, str | None] | None:
 
 def _name(row: Geofence | Maintenance | None) -> str | None:
     return None if row is None else row.name
+
+
+def _counted(title: str, count_of: Callable[[DriverItem], ScoredCount]) -> tuple[Column, Column]:
+    """Return the columns of something that is counted."""
+    return (
+        Column(title, Form.COUNT, lambda each: count_of(each).count),
+        Column(f"{title} per 100 km", Form.FIGURE, lambda each: count_of(each).per_100_km),
+    )
 
 
 TIME, TEXT, PLACE = Form.TIME, Form.TEXT, Form.PLACE
@@ -206,6 +219,21 @@ DEVICES = (
     Column("Last Update", TIME, lambda each: each.last_update, 20),
     Column("Address", PLACE, _device_place, 30),
 )
+DRIVERS = (
+    Column("Driver", TEXT, lambda each: each.driver_name or each.driver_unique_id, 22),
+    Column("Trips", Form.COUNT, lambda each: each.trips, 8),
+    Column("Length", DISTANCE, lambda each: each.distance),
+    Column("Duration", Form.DURATION, lambda each: each.duration),
+    Column("Score", Form.FIGURE, lambda each: each.score, 8),
+    *_counted("Hard accelerations", lambda each: each.accelerations),
+    *_counted("Hard brakings", lambda each: each.brakings),
+    *_counted("Hard cornerings", lambda each: each.cornerings),
+    *_counted("Overspeeds", lambda each: each.overspeeds),
+    Column("Time above the limit", Form.DURATION, lambda each: each.speeding.duration),
+    *_counted("Phone alarms", lambda each: each.phone_alarms),
+    *_counted("Fatigue alarms", lambda each: each.fatigue_alarms),
+    Column("Formula of the score", TEXT, lambda each: each.score_formula, 40),
+)
 
 REPORTS: Mapping[str, Report] = {
     report.name: report
@@ -246,6 +274,15 @@ REPORTS: Mapping[str, Report] = {
             list[GeofenceVisit],
             (),
             options=("geofence_ids",),
+        ),
+        Report(
+            "drivers",
+            "what drivers did on the trips of devices",
+            drivers,
+            list[DriverItem],
+            DRIVERS,
+            by_device=False,
+            options=("driver_ids",),
         ),
         Report(
             "devices",

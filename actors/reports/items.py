@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from motorpool.actors.reports.driver_score import ScoredCount, ScoredShare
 from motorpool.storage.records import Event, Position
 
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
@@ -146,6 +147,41 @@ class DeviceItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Address where it is; null if unknown."""
     place: str | None
     """Where it is, in words of the caller: zone, address, or town; null if unknown."""
+
+
+class DriverItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a driver did on the trips of the devices of a report (docs/drivers.md#report)."""
+
+    driver_id: int | None
+    """The driver; null if unknown or not accessible."""
+    driver_unique_id: str | None
+    """The driver's unique id; null of all trips together whose driver is unknown."""
+    driver_name: str | None
+    """The driver's name; null if unknown or not accessible."""
+    trips: int
+    """How many."""
+    distance: float
+    """Metres of all trips."""
+    duration: int
+    """Milliseconds of all trips: the driving time."""
+    accelerations: ScoredCount
+    """Alarms `hardAcceleration`."""
+    brakings: ScoredCount
+    """Alarms `hardBraking`."""
+    cornerings: ScoredCount
+    """Alarms `hardCornering`."""
+    overspeeds: ScoredCount
+    """Events `deviceOverspeed`."""
+    phone_alarms: ScoredCount
+    """Alarms of cameras: phone in hand, looking at a phone."""
+    fatigue_alarms: ScoredCount
+    """Alarms of cameras: tired driver."""
+    speeding: ScoredShare
+    """The time above the speed limits of `overspeeds`."""
+    score: float | None
+    """100 less the points of all these, at least 0; null without a distance."""
+    score_formula: str
+    """How the score comes about: `max(0, 100 - 2 * 1.5 - 5 * 0.4) = 95`; empty without a distance."""
 
 
 class Presence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

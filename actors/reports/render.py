@@ -56,29 +56,28 @@ async def _write(
     named: bool,
 ) -> None:
     """Write the sheets of a report; `named` says whether their names begin with its title."""
-    present: int | None = None
+    begun, present = False, None
     async with aclosing(report.read(sources, viewer, query)) as batches:
         async for device, items in batches:
             if not items:
                 continue
-            if present is None or (report.by_device and device.id != present):
-                present = device.id
-                header = await _header(
-                    writer, report, sources, viewer, query, device if report.by_device else None
-                )
-                title = _title(writer, report, device, named)
+            shown = device if report.by_device else None
+            if not begun or (shown is not None and shown.id != present):
+                begun, present = True, None if shown is None else shown.id
+                header = await _header(writer, report, sources, viewer, query, shown)
+                title = _title(writer, report, shown, named)
                 await sources.in_thread(partial(writer.begin_sheet, title, header, report.columns))
             rows = await report.rows(sources, viewer, items)
             await sources.in_thread(partial(writer.add_rows, rows))
-    if present is None:
+    if not begun:
         header = await _header(writer, report, sources, viewer, query, None)
         title = writer.heading(report.title)
         await sources.in_thread(partial(writer.begin_sheet, title, header, report.columns))
 
 
-def _title(writer: WorkbookWriter, report: Report, device: Device, named: bool) -> str:
+def _title(writer: WorkbookWriter, report: Report, device: Device | None, named: bool) -> str:
     title = writer.heading(report.title)
-    if not report.by_device:
+    if device is None:
         return title
     return f"{title} {device.name}" if named else device.name
 

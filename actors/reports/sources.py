@@ -13,6 +13,7 @@ from motorpool.actors.geocoding.geocoder import Geocoder
 from motorpool.actors.geocoding.places import Places
 from motorpool.actors.messages.access import ACCESS, GetMembers, GetVisible, MaySee
 from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
+from motorpool.actors.reports.driver_score import ScoreWeights
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.actors.words.preferences import preferences_for
 from motorpool.runtime import System
@@ -64,6 +65,8 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Keys of numeric attributes of positions; without any those with limits."""
     interval: Annotated[int, msgspec.Meta(ge=0, le=31_536_000)] = 0
     """Seconds; longer where the span would have more than 1,000 intervals. 0: chosen by the span."""
+    driver_ids: tuple[Id, ...] = ()
+    """Only these drivers; without any all."""
 
 
 class ReportRules(msgspec.Struct, frozen=True):
@@ -74,6 +77,8 @@ class ReportRules(msgspec.Struct, frozen=True):
     """Whether distances are those between positions even if the device sends its odometer."""
     fuel_capacity: float = 0.0
     """Litres of the tank; 0: unknown."""
+    score: ScoreWeights = ScoreWeights()
+    """What the score of a driver is made of."""
 
 
 class Viewer:
@@ -155,7 +160,20 @@ class Sources:
         if device.id not in found:
             return ReportRules()
         settings = found[device.id].settings
-        return ReportRules(settings.trips, settings.report_ignore_odometer, settings.fuel_capacity)
+        return ReportRules(
+            settings.trips,
+            settings.report_ignore_odometer,
+            settings.fuel_capacity,
+            ScoreWeights(
+                accelerations=settings.report_score_acceleration,
+                brakings=settings.report_score_braking,
+                cornerings=settings.report_score_cornering,
+                overspeeds=settings.report_score_overspeed,
+                phone_alarms=settings.report_score_phone,
+                fatigue_alarms=settings.report_score_fatigue,
+                speeding=settings.report_score_speeding,
+            ),
+        )
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Call `work()` in one of the threads that write workbooks."""

@@ -16,9 +16,9 @@ SEGMENTS = 500
 
 
 async def trips(
-    sources: Sources, viewer: Viewer, device: Device, query: ReportQuery
+    sources: Sources, viewer: Viewer, device: Device, query: ReportQuery, *, places: bool = True
 ) -> AsyncGenerator[list[TripItem], None]:
-    """Yield the trips of a device in order."""
+    """Yield the trips of a device in order; without `places` addresses and places are left out."""
     rules = await sources.rules_of(device)
     async with aclosing(_segments(sources, viewer, device, query, rules, is_moving=True)) as parts:
         async for part in parts:
@@ -29,8 +29,11 @@ async def trips(
             ]
             drivers = await trip_drivers(sources.database, device.id, ways, accessible_to=viewer.sees_only)
             points = [point for ends in part for point in (ends.start, ends.end)]
-            addresses = await with_addresses(sources, points)
-            places = await in_words(sources, viewer, points, addresses)
+            addresses: list[str | None] = [None] * len(points)
+            words = addresses
+            if places:
+                addresses = await with_addresses(sources, points)
+                words = await in_words(sources, viewer, points, addresses)
             items = []
             for index, (ends, each) in enumerate(zip(part, figures, strict=True)):
                 start, end = ends.start, ends.end
@@ -55,8 +58,8 @@ async def trips(
                         end_lon=end.longitude,
                         start_address=addresses[2 * index],
                         end_address=addresses[2 * index + 1],
-                        start_place=places[2 * index],
-                        end_place=places[2 * index + 1],
+                        start_place=words[2 * index],
+                        end_place=words[2 * index + 1],
                         duration=round(seconds * 1000),
                         driver_id=drivers[index].driver_id,
                         driver_unique_id=drivers[index].unique_id,

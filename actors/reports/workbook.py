@@ -174,6 +174,8 @@ class WorkbookWriter:
                 return self._write_measure
             case Form.ATTRIBUTE:
                 return self._in_words(self._words.attribute_name)
+            case Form.FIGURE:
+                return self._number("0.0", 1.0)
             case Form.DEGREES:
                 return self._number("0.000000", 1.0)
             case Form.TIME:

@@ -104,6 +104,20 @@ class RuleSettings:
     unless the one before was and is near to it; 0: none is."""
     report_ignore_odometer: Annotated[bool, _key("report.ignoreOdometer")] = False
     """Whether distances in reports are those of the positions, although the device has an odometer."""
+    report_score_acceleration: Annotated[float, _key("report.score.acceleration", least=0)] = 2.0
+    """Points of the score of a driver that one hard acceleration in 100 km costs; 0: none."""
+    report_score_braking: Annotated[float, _key("report.score.braking", least=0)] = 2.0
+    """Points that one hard braking in 100 km costs; 0: none."""
+    report_score_cornering: Annotated[float, _key("report.score.cornering", least=0)] = 2.0
+    """Points that one hard cornering in 100 km costs; 0: none."""
+    report_score_overspeed: Annotated[float, _key("report.score.overspeed", least=0)] = 3.0
+    """Points that one event of speeding in 100 km costs; 0: none."""
+    report_score_speeding: Annotated[float, _key("report.score.speeding", least=0)] = 1.0
+    """Points that each percent of the driving time above the limit costs; 0: none."""
+    report_score_phone: Annotated[float, _key("report.score.phone", least=0)] = 5.0
+    """Points that one alarm of a phone in 100 km costs; 0: none."""
+    report_score_fatigue: Annotated[float, _key("report.score.fatigue", least=0)] = 5.0
+    """Points that one alarm of a tired driver in 100 km costs; 0: none."""
 
     time_override: Annotated[str | None, _key("time.override", choices=("serverTime", "deviceTime"))] = None
     """The time that replaces the device's own: `serverTime` both, `deviceTime` that of the fix."""

@@ -208,3 +208,49 @@ async def stream_events(
         if len(rows) < batch:
             return
         after = (rows[-1]["device_id"], rows[-1]["event_time"], rows[-1]["id"])
+
+
+class Speeding(NamedTuple):
+    """A moment of a trip at which a device was faster than allowed."""
+
+    time: datetime
+    start: datetime
+    end: datetime
+    """The trip, both ends included."""
+    limit: float
+    """Knots."""
+
+
+_SPEEDING = f"""
+    select coalesce(began.at, given.time), coalesce(ended.at, given.until)
+    from unnest($2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::float8[])
+        with ordinality as given (time, since, until, speed_limit, number)
+    left join lateral (
+        select max(fix_time) as at from positions where device_id = $1 and {TIMELY} and not outdated
+            and fix_time between given.since and given.time and speed <= given.speed_limit
+    ) slower on true
+    left join lateral (
+        select min(fix_time) as at from positions where device_id = $1 and {TIMELY} and not outdated
+            and fix_time between coalesce(slower.at, given.since) and given.time
+            and speed > given.speed_limit
+    ) began on true
+    left join lateral (
+        select min(fix_time) as at from positions where device_id = $1 and {TIMELY} and not outdated
+            and fix_time > given.time and fix_time <= given.until and speed <= given.speed_limit
+    ) ended on true
+    order by given.number
+"""  # noqa: S608 - constants
+
+
+async def speeding_spans(
+    q: Queries, device_id: int, episodes: Sequence[Speeding]
+) -> list[tuple[datetime, datetime]]:
+    """Return for each moment when the device became faster than the limit, and when it was no longer.
+
+    It is faster from the first position that says so to the first that does not, within the trip.
+    """
+    if not episodes:
+        return []
+    times, starts, ends, limits = (list(each) for each in zip(*episodes, strict=True))
+    rows = await q.fetch(_SPEEDING, device_id, times, starts, ends, limits)
+    return [(row[0], row[1]) for row in rows]

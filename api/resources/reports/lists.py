@@ -67,7 +67,7 @@ async def _items(call: Call, read: Read, query: ReportQuery) -> AsyncGenerator[S
     async with aclosing(read(call.context.reports.for_report(), viewer, query)) as batches:
         async for device, found in batches:
             # A long list of one device ends with the right to it.
-            if await viewer.still_visible((device.id,)):
+            if device is None or await viewer.still_visible((device.id,)):
                 yield found
 
 

@@ -29,6 +29,7 @@ _NAMES = {
     "alarms": "alarm",
     "geofence_ids": "geofenceId",
     "attributes": "attribute",
+    "driver_ids": "driverId",
 }
 
 

@@ -53,7 +53,7 @@ async def test_it_is_stored_listed_changed_and_deleted(served):
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        ({"type": "everything"}, "type: not one of events, route, sensors, stops, summary, trips"),
+        ({"type": "everything"}, "type: not one of drivers, events, route, sensors, stops, summary, trips"),
         ({"type": ""}, "type: needed"),
         ({"calendarId": 0}, "calendarId: needed"),
         ({"calendarId": 4711}, "calendarId: no access to it, or no such"),
