@@ -16,12 +16,14 @@ from motorpool.actors.reports.drivers import drivers
 from motorpool.actors.reports.events import EventRow, event_rows, events, geofence_visits
 from motorpool.actors.reports.items import (
     DeviceItem,
+    DriverHours,
     DriverItem,
     GeofenceVisit,
     SensorItem,
     StopItem,
     SummaryItem,
     TripItem,
+    UsedTime,
 )
 from motorpool.actors.reports.routes import route
 from motorpool.actors.reports.sensors import sensors
@@ -145,6 +147,16 @@ def _counted(title: str, count_of: Callable[[DriverItem], ScoredCount]) -> tuple
     )
 
 
+def _left(of: Callable[[DriverHours], UsedTime | None]) -> Callable[[DriverItem], int | None]:
+    """Return the value of a column of what may still be driven."""
+
+    def left(item: DriverItem) -> int | None:
+        time = None if item.hours is None else of(item.hours)
+        return None if time is None else time.left
+
+    return left
+
+
 TIME, TEXT, PLACE = Form.TIME, Form.TEXT, Form.PLACE
 DISTANCE, SPEED, VOLUME = Form.DISTANCE, Form.SPEED, Form.VOLUME
 ROUTE = (
@@ -232,6 +244,11 @@ DRIVERS = (
     Column("Time above the limit", Form.DURATION, lambda each: each.speeding.duration),
     *_counted("Phone alarms", lambda each: each.phone_alarms),
     *_counted("Fatigue alarms", lambda each: each.fatigue_alarms),
+    Column("Driving left", Form.DURATION, _left(lambda hours: hours.driving)),
+    Column("Daily driving left", Form.DURATION, _left(lambda hours: hours.daily)),
+    Column("Weekly driving left", Form.DURATION, _left(lambda hours: hours.weekly)),
+    Column("Fortnightly driving left", Form.DURATION, _left(lambda hours: hours.fortnightly)),
+    Column("Limits exceeded", Form.COUNT, lambda each: each.hours and len(each.hours.breaches), 8),
     Column("Formula of the score", TEXT, lambda each: each.score_formula, 40),
 )
 

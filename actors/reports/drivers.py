@@ -3,20 +3,27 @@
 from bisect import bisect_right
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
+import msgspec
+
 from motorpool.actors.reports.driver_score import Counts, ScoreWeights, score
-from motorpool.actors.reports.items import DriverItem, TripItem
+from motorpool.actors.reports.items import DriverHours, DriverItem, HoursBreach, TripItem, UsedTime
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
 from motorpool.actors.reports.trip_drivers import TripDriver
 from motorpool.actors.reports.trips import trips
+from motorpool.actors.rules.driver_hours import LOOK_BACK, Hours, Limits, Span, Time, hours_at, joined
 from motorpool.actors.rules.position_event import read_finite
+from motorpool.actors.rules.rule_settings import RuleSettings, read_rule_settings
+from motorpool.storage.plain_tables import DRIVERS
 from motorpool.storage.records import Device, Event
 from motorpool.storage.reports import report_rows
 from motorpool.storage.reports.report_rows import Speeding
 
 MILLISECOND: Final = timedelta(milliseconds=1)
+EARLIEST: Final = datetime(1970, 3, 1, tzinfo=UTC)
+"""No instant of a report of hours is earlier."""
 HARSH: Final = {
     "hardAcceleration": "accelerations",
     "hardBraking": "brakings",
@@ -32,7 +39,10 @@ class _Noted(NamedTuple):
 
     device_id: int
     weights: ScoreWeights
+    settings: RuleSettings
     counts: dict[TripDriver, Counts]
+    until: dict[TripDriver, datetime]
+    """The end of the last trip of each."""
 
 
 async def drivers(
@@ -51,9 +61,64 @@ async def drivers(
         if each.device_id in visible:
             for driver, counts in each.counts.items():
                 parts.setdefault(driver, []).append((counts, each.weights))
-    items = [_item(driver, parts[driver]) for driver in sorted(parts, key=_order)]
+    hours = await _hours(sources, viewer, query, [each for each in noted if each.device_id in visible])
+    items = [
+        _item(driver, parts[driver], hours.get(driver.driver_id or 0)) for driver in sorted(parts, key=_order)
+    ]
     if items:
         yield None, items
+
+
+async def _hours(
+    sources: Sources, viewer: Viewer, query: ReportQuery, noted: Sequence[_Noted]
+) -> dict[int, DriverHours]:
+    """Return the hours of the drivers who have limits: their own, else those of what they drove last."""
+    last: dict[int, tuple[datetime, RuleSettings]] = {}
+    for each in noted:
+        for driver, until in each.until.items():
+            known = last.get(driver.driver_id or 0)
+            if driver.driver_id and (known is None or known[0] < until):
+                last[driver.driver_id] = until, each.settings
+    limits: dict[int, Limits] = {}
+    for row in await DRIVERS.fetch_many(sources.database, sorted(last)):
+        found = read_rule_settings((row.attributes,), last[row.id][1]).driver_hours
+        if found.any:
+            limits[row.id] = found
+    if not limits:
+        return {}
+    at = max(EARLIEST, min(query.end, sources.system.clock.now()))
+    earlier = msgspec.structs.replace(query, start=at - LOOK_BACK, end=at)
+    driven: dict[int, list[Span]] = {number: [] for number in limits}
+    async with aclosing(devices_of(sources, viewer, earlier, batch=1)) as batches:
+        async for (device,) in batches:
+            async with aclosing(trips(sources, viewer, device, earlier, places=False)) as found_trips:
+                async for batch in found_trips:
+                    for trip in batch:
+                        if trip.driver_id in driven:
+                            driven[trip.driver_id].append(Span(trip.start_time, trip.end_time))
+    return {
+        number: _shown(hours_at(joined(driven[number]), of, at), at, query.start)
+        for number, of in limits.items()
+    }
+
+
+def _shown(hours: Hours, at: datetime, since: datetime) -> DriverHours:
+    return DriverHours(
+        at=at,
+        driving=_used(hours.driving),
+        daily=_used(hours.daily),
+        weekly=_used(hours.weekly),
+        fortnightly=_used(hours.fortnightly),
+        daily_rest_by=hours.daily_rest_by,
+        weekly_rest_by=hours.weekly_rest_by,
+        breaches=[HoursBreach(*breach) for breach in hours.breaches if breach.at >= since],
+    )
+
+
+def _used(time: Time | None) -> UsedTime | None:
+    if time is None:
+        return None
+    return UsedTime(*(round(each / MILLISECOND) for each in (time.used, time.allowed, time.left)))
 
 
 async def _of_device(sources: Sources, viewer: Viewer, device: Device, query: ReportQuery) -> _Noted:
@@ -62,12 +127,14 @@ async def _of_device(sources: Sources, viewer: Viewer, device: Device, query: Re
     async with aclosing(trips(sources, viewer, device, query, places=False)) as batches:
         async for batch in batches:
             driven += [trip for trip in batch if not wanted or trip.driver_id in wanted]
-    noted = _Noted(device.id, (await sources.rules_of(device)).score, {})
+    rules = await sources.rules_of(device)
+    noted = _Noted(device.id, rules.score, rules.settings, {}, {})
     if not driven:
         return noted
     for trip in driven:
         counts = noted.counts.setdefault(_driver_of(trip), Counts())
         counts.add(Counts(trips=1, distance=trip.distance, duration=trip.duration))
+        noted.until[_driver_of(trip)] = trip.end_time
     episodes: list[tuple[Speeding, TripDriver]] = []
     types = ("alarm", "deviceOverspeed")
     async with aclosing(
@@ -122,7 +189,9 @@ def _order(driver: TripDriver) -> tuple[bool, str, str, int]:
     return is_nobody, (driver.name or "").casefold(), driver.unique_id or "", driver.driver_id or 0
 
 
-def _item(driver: TripDriver, parts: Sequence[tuple[Counts, ScoreWeights]]) -> DriverItem:
+def _item(
+    driver: TripDriver, parts: Sequence[tuple[Counts, ScoreWeights]], hours: DriverHours | None
+) -> DriverItem:
     found = score(parts)
     return DriverItem(
         driver_id=driver.driver_id,
@@ -134,5 +203,6 @@ def _item(driver: TripDriver, parts: Sequence[tuple[Counts, ScoreWeights]]) -> D
         speeding=found.speeding,
         score=found.score,
         score_formula=found.formula,
+        hours=hours,
         **found.counts,
     )

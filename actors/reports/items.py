@@ -149,6 +149,49 @@ class DeviceItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Where it is, in words of the caller: zone, address, or town; null if unknown."""
 
 
+class UsedTime(msgspec.Struct, frozen=True, rename="camel"):
+    """How much of a limit of driving is used, in milliseconds."""
+
+    used: int
+    """Milliseconds driven."""
+    allowed: int
+    """Milliseconds that may be driven."""
+    left: int
+    """Milliseconds that may still be driven; not negative."""
+
+
+class HoursBreach(msgspec.Struct, frozen=True, rename="camel"):
+    """A limit that was exceeded."""
+
+    rule: str
+    """driving, daily, weekly, fortnightly, dailyRest or weeklyRest."""
+    since: datetime
+    """Beginning of the driving, day or week that it is a limit of."""
+    at: datetime
+    """When it was exceeded."""
+
+
+class DriverHours(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Driving and resting time of a driver (docs/drivers.md#hours); null is what has no limit."""
+
+    at: datetime
+    """The instant that the figures are of: the end of the span, or now."""
+    driving: UsedTime | None
+    """Since the last break."""
+    daily: UsedTime | None
+    """Since the last daily rest."""
+    weekly: UsedTime | None
+    """Since Monday."""
+    fortnightly: UsedTime | None
+    """Since Monday of the week before."""
+    daily_rest_by: datetime | None
+    """When the daily rest has to begin at the latest; null after a rest that is long enough."""
+    weekly_rest_by: datetime | None
+    """When the weekly rest has to begin at the latest; null after a rest that is long enough."""
+    breaches: list[HoursBreach]
+    """Limits that were exceeded in the span of the report."""
+
+
 class DriverItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What a driver did on the trips of the devices of a report (docs/drivers.md#report)."""
 
@@ -182,6 +225,8 @@ class DriverItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """100 less the points of all these, at least 0; null without a distance."""
     score_formula: str
     """How the score comes about: `max(0, 100 - 2 * 1.5 - 5 * 0.4) = 95`; empty without a distance."""
+    hours: DriverHours | None
+    """Driving and resting time; null without limits."""
 
 
 class Presence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -14,6 +14,7 @@ from motorpool.actors.geocoding.places import Places
 from motorpool.actors.messages.access import ACCESS, GetMembers, GetVisible, MaySee
 from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.reports.driver_score import ScoreWeights
+from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.actors.words.preferences import preferences_for
 from motorpool.runtime import System
@@ -77,8 +78,22 @@ class ReportRules(msgspec.Struct, frozen=True):
     """Whether distances are those between positions even if the device sends its odometer."""
     fuel_capacity: float = 0.0
     """Litres of the tank; 0: unknown."""
-    score: ScoreWeights = ScoreWeights()
-    """What the score of a driver is made of."""
+    settings: RuleSettings = DEFAULTS
+    """All settings of the device."""
+
+    @property
+    def score(self) -> ScoreWeights:
+        """What the score of a driver is made of."""
+        settings = self.settings
+        return ScoreWeights(
+            accelerations=settings.report_score_acceleration,
+            brakings=settings.report_score_braking,
+            cornerings=settings.report_score_cornering,
+            overspeeds=settings.report_score_overspeed,
+            phone_alarms=settings.report_score_phone,
+            fatigue_alarms=settings.report_score_fatigue,
+            speeding=settings.report_score_speeding,
+        )
 
 
 class Viewer:
@@ -160,20 +175,7 @@ class Sources:
         if device.id not in found:
             return ReportRules()
         settings = found[device.id].settings
-        return ReportRules(
-            settings.trips,
-            settings.report_ignore_odometer,
-            settings.fuel_capacity,
-            ScoreWeights(
-                accelerations=settings.report_score_acceleration,
-                brakings=settings.report_score_braking,
-                cornerings=settings.report_score_cornering,
-                overspeeds=settings.report_score_overspeed,
-                phone_alarms=settings.report_score_phone,
-                fatigue_alarms=settings.report_score_fatigue,
-                speeding=settings.report_score_speeding,
-            ),
-        )
+        return ReportRules(settings.trips, settings.report_ignore_odometer, settings.fuel_capacity, settings)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Call `work()` in one of the threads that write workbooks."""

@@ -7,17 +7,33 @@ is the name of the attribute.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Any, get_args, get_type_hints
 
+import msgspec
 from msgspec import Meta
 
+from motorpool.actors.rules.driver_hours import NO_TIME, PRESETS, Limits
 from motorpool.actors.rules.position_event import read_finite
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.codecs.calendars.time_zones import find_zone
 
 MAX_LIST_LENGTH = 100
 """Names in a list of attributes; those beyond it are left out."""
+
+_OWN_LIMITS: Mapping[str, Mapping[str, Any]] = {
+    "driving": {},
+    "pause": {"first_pause": NO_TIME, "last_pause": NO_TIME},
+    "daily": {"extended": NO_TIME, "extensions": 0},
+    "weekly": {},
+    "fortnightly": {},
+    "daily_rest": {"reduced_daily_rest": NO_TIME, "reductions": 0, "first_rest": NO_TIME},
+    "weekly_rest": {"reduced_weekly_rest": NO_TIME},
+}
+"""Limits that may be set by themselves, and which exceptions of a preset fall then."""
+_LONGEST = 28 * 86_400.0
+"""Seconds; longer limits count as this."""
 
 
 def _key(
@@ -119,6 +135,25 @@ class RuleSettings:
     report_score_fatigue: Annotated[float, _key("report.score.fatigue", least=0)] = 5.0
     """Points that one alarm of a tired driver in 100 km costs; 0: none."""
 
+    driver_hours_limits: Annotated[str | None, _key("driverHours.limits", choices=("eu561",))] = None
+    """Limits of the driving and resting time of drivers: `eu561`; unset: those below alone."""
+    driver_hours_warning: Annotated[float, _key("driverHours.warning", "s", least=0)] = 1800.0
+    """Time before a limit is reached at which it is an event; 0: it is not."""
+    driver_hours_driving: Annotated[float, _key("driverHours.driving", "s", least=0)] = 0.0
+    """Driving time without a break; 0: that of `driver_hours_limits`."""
+    driver_hours_break: Annotated[float, _key("driverHours.break", "s", least=0)] = 0.0
+    """Length of the break, which cannot be divided then; 0: that of `driver_hours_limits`."""
+    driver_hours_daily: Annotated[float, _key("driverHours.daily", "s", least=0)] = 0.0
+    """Driving time of a day, which is not extended then; 0: that of `driver_hours_limits`."""
+    driver_hours_weekly: Annotated[float, _key("driverHours.weekly", "s", least=0)] = 0.0
+    """Driving time of a week; 0: that of `driver_hours_limits`."""
+    driver_hours_fortnightly: Annotated[float, _key("driverHours.fortnightly", "s", least=0)] = 0.0
+    """Driving time of two weeks; 0: that of `driver_hours_limits`."""
+    driver_hours_daily_rest: Annotated[float, _key("driverHours.dailyRest", "s", least=0)] = 0.0
+    """Daily rest, which is not reduced then; 0: that of `driver_hours_limits`."""
+    driver_hours_weekly_rest: Annotated[float, _key("driverHours.weeklyRest", "s", least=0)] = 0.0
+    """Weekly rest, which is not reduced then; 0: that of `driver_hours_limits`."""
+
     time_override: Annotated[str | None, _key("time.override", choices=("serverTime", "deviceTime"))] = None
     """The time that replaces the device's own: `serverTime` both, `deviceTime` that of the fix."""
     location_latitude_hemisphere: Annotated[
@@ -198,6 +233,17 @@ class RuleSettings:
             self.report_trip_stop_gap,
             self.position_implausible_speed,
         )
+
+    @cached_property
+    def driver_hours(self) -> Limits:
+        """The limits of the driving and resting time of drivers."""
+        found: dict[str, Any] = {}
+        for own, exceptions in _OWN_LIMITS.items():
+            seconds = getattr(self, f"driver_hours_{'break' if own == 'pause' else own}")
+            if seconds > 0:
+                found |= {own: timedelta(seconds=min(seconds, _LONGEST)), **exceptions}
+        preset = PRESETS.get(self.driver_hours_limits or "", Limits())
+        return msgspec.structs.replace(preset, **found)
 
     @cached_property
     def has_filters(self) -> bool:

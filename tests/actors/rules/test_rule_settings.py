@@ -1,11 +1,13 @@
 """Settings of the rules: the first layer with a valid value counts."""
 
 from dataclasses import fields
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from motorpool.actors.rules.driver_hours import EU561, NO_TIME
 from motorpool.actors.rules.rule_settings import DEFAULTS, RULE_KEYS, RuleSettings, read_rule_settings
 from motorpool.actors.rules.trip_detection import TripSettings
 
@@ -102,3 +104,19 @@ def test_the_settings_of_trips_are_those_of_their_keys():
     assert DEFAULTS.trips == TripSettings()
     found = read_rule_settings([{"report.trip.minDistance": 300, "report.trip.stopGap": "60"}])
     assert found.trips == TripSettings(min_distance=300, stop_gap=60)
+
+
+def test_a_limit_of_hours_that_is_set_by_itself_has_no_exceptions():
+    assert not DEFAULTS.driver_hours.any
+    assert read_rule_settings([{"driverHours.limits": "EU561"}]).driver_hours == EU561
+    hour = timedelta(hours=1)
+    own = {"driverHours.limits": "eu561", "driverHours.daily": 8 * 3600, "driverHours.break": "1800"}
+    found = read_rule_settings([own]).driver_hours
+    assert (found.daily, found.extended, found.extensions) == (8 * hour, NO_TIME, 0)
+    assert (found.pause, found.first_pause, found.last_pause) == (hour / 2, NO_TIME, NO_TIME)
+    assert (found.driving, found.weekly, found.reductions) == (EU561.driving, EU561.weekly, 3)
+    rests = read_rule_settings([{"driverHours.dailyRest": 1e30, "driverHours.weeklyRest": 3600}]).driver_hours
+    assert (rests.daily_rest, rests.reduced_daily_rest) == (28 * 24 * hour, NO_TIME)
+    assert (rests.weekly_rest, rests.reduced_weekly_rest) == (hour, NO_TIME)
+    assert rests.any
+    assert not read_rule_settings([{"driverHours.limits": "us", "driverHours.daily": -1}]).driver_hours.any

@@ -29,6 +29,13 @@ async def van(served, number, card="ann", *, start=MAY, **fields):
     return device_id
 
 
+def lines_of(sheet):
+    """The rows of a workbook, by the titles of its columns."""
+    rows = list(sheet.iter_rows(values_only=True))
+    titles = next(index for index, row in enumerate(rows) if row[0] == "Driver")
+    return [dict(zip(rows[titles], row, strict=True)) for row in rows[titles + 1 :]]
+
+
 async def report(client, **more):
     return await get(client, f"/reports/drivers?{span(**more)}")
 
@@ -84,6 +91,7 @@ async def test_a_driver_has_what_happened_on_the_trips(served, database):
         "score": 0.0,
         "scoreFormula": "max(0, 100 - 2 * 4.49 - 2 * 8.98 - 2 * 4.49 - 3 * 8.98 - 5 * 8.98 - 5 * 8.98"
         " - 1 * 36.36) = 0",
+        "hours": None,
     }
 
 
@@ -154,14 +162,12 @@ async def test_the_workbook_has_a_row_for_each_driver(served, database):
     answer = await served.admin.get(f"/reports/drivers/xlsx?{span(deviceId=one)}")
     assert answer.status == 200
     (sheet,) = load_workbook(BytesIO(answer.body)).worksheets
-    rows = [[cell for cell in row if cell is not None] for row in sheet.iter_rows(values_only=True)]
     assert sheet.title == "Drivers"
-    titles = next(row for row in rows if row[:1] == ["Driver"])
-    (line,) = rows[rows.index(titles) + 1 :]
-    found = dict(zip(titles, line, strict=True))
+    (found,) = lines_of(sheet)
     assert found["Driver"] == "Ann"
     assert (found["Trips"], found["Hard brakings"], found["Phone alarms"]) == (1, 1, 0)
     assert found["Score"] == pytest.approx(82.0)
+    assert found["Driving left"] is None
     assert found["Formula of the score"] == "max(0, 100 - 2 * 8.98) = 82"
 
 
@@ -170,3 +176,64 @@ async def test_a_span_without_trips_is_an_empty_report(served):
     assert await report(served.admin, deviceId=device_id) == []
     answer = await served.admin.get(f"/reports/drivers/xlsx?{span(deviceId=device_id)}")
     assert load_workbook(BytesIO(answer.body)).sheetnames == ["Drivers"]
+
+
+EU = {"driverHours.limits": "eu561"}
+HOUR = 3_600_000
+
+
+async def test_hours_are_of_all_trips_of_four_weeks_and_what_is_left_of_the_limits(served):
+    made = (await served.admin.post("/drivers", json={"name": "Ann", "uniqueId": "ann"})).json()
+    await van(served, "1", attributes=EU, start=MAY - timedelta(days=4))
+    two = await van(served, "2", attributes=EU)
+    await van(served, "3", "bob", attributes=EU)
+    driving = DRIVEN
+    found = await report(served.admin, deviceId=two)
+    assert [each["hours"]["weekly"]["used"] for each in found] == [driving]
+    served.clock.move_wall(24 * 3600)
+    everything = {"deviceId": list(range(1, two + 2)), "driverId": made["id"]}
+    (item,) = await report(served.admin, **everything)
+    assert item["trips"] == 1
+    hours = item["hours"]
+    # Both on 27 April, a Monday, and on 1 May.
+    assert hours == {
+        "at": "2026-05-02T00:00:00Z",
+        "driving": {"used": 0, "allowed": 4.5 * HOUR, "left": 4.5 * HOUR},
+        "daily": {"used": 0, "allowed": 10 * HOUR, "left": 10 * HOUR},
+        "weekly": {"used": 2 * driving, "allowed": 56 * HOUR, "left": 56 * HOUR - 2 * driving},
+        "fortnightly": {"used": 2 * driving, "allowed": 90 * HOUR, "left": 90 * HOUR - 2 * driving},
+        "dailyRestBy": None,
+        "weeklyRestBy": "2026-05-07T00:10:00Z",
+        "breaches": [],
+    }
+    (early,) = await report(served.admin, **everything, end=MAY + 21 * MINUTE)
+    assert early["hours"]["driving"] == {"used": driving, "allowed": 4.5 * HOUR, "left": 4.5 * HOUR - driving}
+    assert early["hours"]["dailyRestBy"] == "2026-05-01T15:10:00Z"
+    answer = await served.admin.get(f"/reports/drivers/xlsx?{span(deviceId=two)}")
+    (sheet,) = load_workbook(BytesIO(answer.body)).worksheets
+    (found,) = lines_of(sheet)
+    assert found["Daily driving left"] == timedelta(hours=10)
+    assert found["Limits exceeded"] == 0
+
+
+async def test_limits_are_those_of_the_driver_before_those_of_the_device(served):
+    own = {"driverHours.driving": 600, "driverHours.warning": 60}
+    sent = {"name": "Ann", "uniqueId": "ann", "attributes": own}
+    ann = (await served.admin.post("/drivers", json=sent)).json()
+    await served.admin.post("/drivers", json={"name": "Bob", "uniqueId": "bob"})
+    devices = [
+        await van(served, "1"),
+        await van(served, "2", "bob"),
+        await van(served, "3", "carl", attributes=EU),
+    ]
+    by_name = {each["driverUniqueId"]: each for each in await report(served.admin, deviceId=devices)}
+    assert by_name["bob"]["hours"] is None
+    assert by_name["carl"]["hours"] is None
+    hours = by_name["ann"]["hours"]
+    assert hours["driving"]["allowed"] == 600_000
+    assert (hours["daily"], hours["weekly"], hours["dailyRestBy"]) == (None, None, None)
+    breach = {"rule": "driving", "since": "2026-05-01T00:10:00Z", "at": "2026-05-01T00:20:00Z"}
+    assert hours["breaches"] == [breach]
+    sent = {**ann, "attributes": {"driverHours.limits": "none", "driverHours.driving": -1}}
+    assert (await served.admin.put(f"/drivers/{ann['id']}", json=sent)).status == 200
+    assert {each["hours"] for each in await report(served.admin, deviceId=devices)} == {None}
