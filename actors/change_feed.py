@@ -165,6 +165,7 @@ FOLLOWERS: tuple[Follower, ...] = (
         _any_of(
             facts.DeviceChanged,
             facts.GroupChanged,
+            facts.DriverChanged,
             facts.MaintenanceChanged,
             facts.GeofenceChanged,
             *_CALENDARS,

@@ -15,13 +15,13 @@ from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
 from motorpool.actors.events.coordinates import coordinate_format, format_coordinates
 from motorpool.actors.words.preferences import Preferences, preferences_for
 from motorpool.actors.words.printable import printable_line
-from motorpool.actors.words.values import ValueWriter, capitalized
+from motorpool.actors.words.values import ValueWriter, as_number, capitalized
 from motorpool.storage.records import Position, ServerSettings, User
 
 FOLDER = Path(__file__).parent
 MAX_VALUE_LENGTH = 500
 """Texts of devices and users are shortened to this many characters."""
-_SHOWN_AS_SENT = ("result", "reason", "company", "notificator", "file", "protocol", "host")
+_SHOWN_AS_SENT = ("result", "reason", "company", "notificator", "file", "protocol", "host", "rule")
 """Attributes of events that texts show as they are."""
 
 
@@ -94,6 +94,11 @@ class _Writer(ValueWriter):
     def coordinates(self, position: Position) -> str:
         return format_coordinates(position.latitude, position.longitude, self._coordinates)
 
+    def minutes(self, milliseconds: object) -> str:
+        """Return a span of time as minutes; empty where it is not one."""
+        number = as_number(milliseconds)
+        return "" if number is None else f"{number / 60_000:.0f} min"
+
 
 def _variables(facts: EventFacts, writer: _Writer) -> dict[str, str]:
     attributes: Mapping[str, Any] = facts.event.attributes
@@ -111,6 +116,7 @@ def _variables(facts: EventFacts, writer: _Writer) -> dict[str, str]:
         "geofence": "" if facts.geofence is None else _line(facts.geofence.name),
         "maintenance": "" if maintenance is None else _line(maintenance.name),
         "value": writer.maintained(kind, attributes.get(kind)),
+        "left": writer.minutes(attributes.get("left")),
         "driver": _line(facts.driver or attributes.get("driverUniqueId")),
     }
 

@@ -1,14 +1,14 @@
 """Who drove on trips (docs/drivers.md#who-drove)."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
+from motorpool.actors.rules.assigned_drivers import assigned_driver
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.devices import driver_assignments
-from motorpool.storage.devices.driver_assignments import DriverAssignment
 from motorpool.storage.plain_tables import DRIVERS
 from motorpool.storage.records import Driver
 
@@ -62,15 +62,6 @@ async def trip_drivers(
         else:
             found.append(NOBODY._replace(unique_id=way.reported) if number is None else NOBODY)
     return found
-
-
-def assigned_driver(start: datetime, end: datetime, assigned: Iterable[DriverAssignment]) -> int | None:
-    """Return the driver whose assignment covers at least half of a trip; of two the earlier one."""
-    for each in assigned:
-        common = min(end, each.end_time) - max(start, each.start_time)
-        if common > timedelta(0) and 2 * common >= end - start:
-            return each.driver_id
-    return None
 
 
 async def _drivers(

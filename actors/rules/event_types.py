@@ -27,5 +27,7 @@ EVENT_TYPES = (
     "ignitionOff",
     "maintenance",
     "driverChanged",
+    "driverHoursWarning",
+    "driverHoursExceeded",
     "media",
 )

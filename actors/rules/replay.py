@@ -18,6 +18,8 @@ REPLAYED: Final = frozenset(EVENT_TYPES) - {
     "deviceOffline",
     "deviceInactive",
     "deviceLoginRefused",
+    "driverHoursWarning",
+    "driverHoursExceeded",
     "queuedCommandSent",
     "queuedCommandFailed",
     # Of what the device sent with the position, whatever is configured.

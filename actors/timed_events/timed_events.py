@@ -14,6 +14,7 @@ from motorpool.actors.messages.changes import ApplyChanges, Change
 from motorpool.actors.messages.timed_events import InstantReached, ReloadDue, TimedEventsMessage
 from motorpool.actors.messages.topics import DEVICES, EVENTS, UNMATCHED_EVENTS, DeviceStatus
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
+from motorpool.actors.timed_events.driver_hours import DriverHours
 from motorpool.actors.timed_events.geofence_calendars import GeofenceCalendars
 from motorpool.actors.timed_events.inactivity import Inactivity
 from motorpool.actors.timed_events.overdue_maintenance import OverdueMaintenance
@@ -55,7 +56,8 @@ class TimedEvents(Actor[TimedEventsMessage]):
             self._database, system, self._configuration, looks_again=self._clustered
         )
         self._geofence_calendars = GeofenceCalendars(self._database, system, self._work_arrived.set)
-        self._rules = (self._inactivity, OverdueMaintenance(self._database), self._geofence_calendars)
+        hours = DriverHours(self._database, system, self._configuration)
+        self._rules = (self._inactivity, OverdueMaintenance(self._database), self._geofence_calendars, hours)
         self._stale = set(self._rules)
         self.context.listen(DEVICES, self._devices_seen)
 
@@ -133,7 +135,7 @@ class TimedEvents(Actor[TimedEventsMessage]):
 
     async def _store(self, rule: TimedRule, batch: Batch) -> list[Event]:
         return await timed_events.claim_and_store(
-            self._database, rule.kind, batch.due, batch.events, now=self.context.clock.now()
+            self._database, batch.kind or rule.kind, batch.due, batch.events, now=self.context.clock.now()
         )
 
     def _publish(self, events: Sequence[Event]) -> None:

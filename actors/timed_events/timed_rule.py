@@ -22,6 +22,8 @@ class Batch(msgspec.Struct, frozen=True):
     """The instant of each subject."""
     events: Sequence[tuple[int, Event]]
     """Each with the id of its subject."""
+    kind: str = ""
+    """Type of the marks, if it is not that of the rule."""
 
 
 class InstantHeap:

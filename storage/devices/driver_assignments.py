@@ -68,14 +68,14 @@ async def overlapping(
     )
 
 
-async def of_drivers(
-    q: Queries, driver_ids: Sequence[int], start: datetime, end: datetime
+async def of_devices(
+    q: Queries, device_ids: Sequence[int], start: datetime, end: datetime
 ) -> list[DriverAssignment]:
-    """Return the assignments of drivers that have an instant in common with [start, end), in order."""
+    """Return the assignments of devices that have an instant in common with [start, end), in order."""
     return await TABLE.select(
         q,
-        "where driver_id = any($1::bigint[]) and start_time < $3 and end_time > $2 order by start_time, id",
-        list(driver_ids),
+        "where device_id = any($1::bigint[]) and start_time < $3 and end_time > $2 order by start_time, id",
+        list(device_ids),
         start,
         end,
     )

@@ -137,6 +137,16 @@ def test_odd_values_are_left_out(value):
         assert render(facts(kind, event=event), Reader()).digest
 
 
+def test_hours_of_drivers_say_which_limit_and_what_is_left():
+    attributes = {"rule": "fortnightly", "driverId": 4, "left": 1_800_000}
+    event = Event(type="driverHoursWarning", event_time=NOON, attributes=attributes)
+    shown = render(facts("", event=event), Reader()).digest
+    assert "Ann nears a limit: driving of two weeks, 30 min left" in shown
+    event = Event(type="driverHoursExceeded", event_time=NOON, attributes={"rule": "dailyRest"})
+    shown = render(facts("", event=event, driver=""), reads(language="de")).digest
+    assert "der Fahrer hat eine Grenze überschritten: tägliche Ruhezeit" in shown
+
+
 def test_line_breaks_of_others_stay_in_their_line():
     event = Event(type="commandResult", event_time=NOON, attributes={"result": "a\r\nBcc: x@example.org"})
     shown = render(facts("", event=event), Reader())

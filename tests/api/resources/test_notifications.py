@@ -6,14 +6,14 @@ TYPES = {
     "queuedCommandFailed", "deviceLoginRefused",
     "deviceMoving", "deviceStopped", "deviceOverspeed", "deviceFuelDrop", "deviceFuelIncrease",
     "geofenceEnter", "geofenceExit", "geofenceCrossed", "proximityEnter", "proximityExit",
-    "unaccompaniedMotion", "alarm", "ignitionOn", "ignitionOff", "maintenance", "driverChanged", "media",
-    "sensorOutOfRange", "sensorInRange",
+    "unaccompaniedMotion", "alarm", "ignitionOn", "ignitionOff", "maintenance", "driverChanged",
+    "driverHoursWarning", "driverHoursExceeded", "media", "sensorOutOfRange", "sensorInRange",
 }  # fmt: skip
 
 
-async def test_there_are_27_types_and_each_can_be_notified_of(served):
+async def test_there_are_29_types_and_each_can_be_notified_of(served):
     listed = (await served.admin.get("/notifications/types")).json()
-    assert len(listed) == 27
+    assert len(listed) == 29
     assert {entry["type"] for entry in listed} == TYPES
     assert all(set(entry) == {"type"} for entry in listed)
     for name in TYPES:

@@ -21,6 +21,8 @@ const WARNINGS = new Set([
   "sensorOutOfRange",
   "deviceInactive",
   "deviceLoginRefused",
+  "driverHoursWarning",
+  "driverHoursExceeded",
   "queuedCommandFailed",
   "unaccompaniedMotion",
   "notificatorPaused",
