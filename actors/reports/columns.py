@@ -14,22 +14,28 @@ from motorpool.actors.reports.devices import devices
 from motorpool.actors.reports.driver_score import ScoredCount
 from motorpool.actors.reports.drivers import drivers
 from motorpool.actors.reports.events import EventRow, event_rows, events, geofence_visits
+from motorpool.actors.reports.fuel import fuel
+from motorpool.actors.reports.idling import idling
 from motorpool.actors.reports.items import (
     DeviceItem,
     DriverHours,
     DriverItem,
+    FuelItem,
     GeofenceVisit,
+    IdlingItem,
     SensorItem,
     StopItem,
     SummaryItem,
     TripItem,
     UsedTime,
+    UtilisationItem,
 )
 from motorpool.actors.reports.routes import route
 from motorpool.actors.reports.sensors import sensors
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
 from motorpool.actors.reports.summary import summary
 from motorpool.actors.reports.trips import stops, trips
+from motorpool.actors.reports.utilisation import utilisation
 from motorpool.storage.records import Device, Event, Geofence, Maintenance, Position
 
 
@@ -44,6 +50,7 @@ class Form(Enum):
     ALTITUDE = "metres, or feet"
     SPEED = "knots"
     VOLUME = "litres"
+    CONSUMPTION = "litres per 100 km"
     COUNT = "a whole number"
     FIGURE = "a number with decimals"
     MEASURE = "the key of an attribute and a number in its unit, or null"
@@ -221,6 +228,40 @@ SENSORS = (
     Column("Readings", Form.COUNT, lambda each: each.count, 10),
     Column("Out of range", Form.DURATION, lambda each: each.outside),
 )
+IDLING = (
+    Column("Start", TIME, lambda each: each.start_time, 20),
+    Column("End", TIME, lambda each: each.end_time, 20),
+    Column("Duration", Form.DURATION, lambda each: each.duration),
+    Column("Address", PLACE, lambda each: (each.latitude, each.longitude, each.place), 30),
+    Column("Spent Fuel", VOLUME, lambda each: each.spent_fuel),
+)
+UTILISATION = (
+    Column("Device", TEXT, lambda each: each.device_name, 22),
+    Column("Start", TIME, lambda each: each.start_time, 20),
+    Column("End", TIME, lambda each: each.end_time, 20),
+    Column("Driving", Form.DURATION, lambda each: each.driving),
+    Column("Idling", Form.DURATION, lambda each: each.idling),
+    Column("Standing", Form.DURATION, lambda each: each.standing),
+    Column("Engine Hours", Form.DURATION, lambda each: each.engine_hours),
+    Column("Distance", DISTANCE, lambda each: each.distance),
+    Column("Trips", Form.COUNT, lambda each: each.trips, 8),
+    Column("First Start", TIME, lambda each: each.first_start, 20),
+    Column("Last End", TIME, lambda each: each.last_end, 20),
+)
+FUEL = (
+    Column("Device", TEXT, lambda each: each.device_name, 22),
+    Column("Start", TIME, lambda each: each.start_time, 20),
+    Column("End", TIME, lambda each: each.end_time, 20),
+    Column("Start Fuel", VOLUME, lambda each: each.start_fuel),
+    Column("End Fuel", VOLUME, lambda each: each.end_fuel),
+    Column("Used", VOLUME, lambda each: each.used),
+    Column("Fills", Form.COUNT, lambda each: len(each.fills), 8),
+    Column("Filled", VOLUME, lambda each: each.filled),
+    Column("Losses", Form.COUNT, lambda each: len(each.losses), 8),
+    Column("Lost", VOLUME, lambda each: each.lost),
+    Column("Distance", DISTANCE, lambda each: each.distance),
+    Column("Consumption", Form.CONSUMPTION, lambda each: each.consumption, 16),
+)
 DEVICES = (
     Column("Name", TEXT, lambda each: each.device_name, 22),
     Column("Unique ID", TEXT, lambda each: each.unique_id, 22),
@@ -283,6 +324,26 @@ REPORTS: Mapping[str, Report] = {
             list[SensorItem],
             SENSORS,
             options=("attributes", "interval"),
+        ),
+        Report(
+            "idling", "when devices stood with the engine running", _each(idling), list[IdlingItem], IDLING
+        ),
+        Report(
+            "utilisation",
+            "how long devices drove, idled and stood on each day",
+            _each(utilisation),
+            list[UtilisationItem],
+            UTILISATION,
+            by_device=False,
+        ),
+        Report(
+            "fuel",
+            "the fuel that devices used, took in and lost",
+            _each(fuel),
+            list[FuelItem],
+            FUEL,
+            by_device=False,
+            options=("daily",),
         ),
         Report(
             "geofences",

@@ -1,7 +1,7 @@
 """What two positions of a device say about the time between them (docs/reports.md#figures). Pure."""
 
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -82,14 +82,31 @@ def compare(start: EndPoint, end: EndPoint, rules: ReportRules, metres: float = 
         distance=round(max(0.0, after - before), 2),
         start_odometer=before,
         end_odometer=after,
-        spent_fuel=_spent_fuel(start, end, rules.fuel_capacity),
+        spent_fuel=spent_fuel(start, end, rules.fuel_capacity),
         start_hours=round(start.hours),
         end_hours=round(end.hours),
         driver=start.driver or end.driver,
     )
 
 
-def _spent_fuel(start: EndPoint, end: EndPoint, capacity: float) -> float:
+class Fuel(Protocol):
+    """What a position tells of the tank."""
+
+    @property
+    def fuel_used(self) -> float | None:
+        """Litres, since ever."""
+
+    @property
+    def fuel(self) -> float | None:
+        """Litres in the tank."""
+
+    @property
+    def fuel_level(self) -> float | None:
+        """Percent of the tank."""
+
+
+def spent_fuel(start: Fuel, end: Fuel, capacity: float) -> float:
+    """Return litres, by what both ends tell; negative after refuelling, 0 if nothing is known."""
     spent = 0.0
     if start.fuel_used is not None and end.fuel_used is not None:
         spent = end.fuel_used - start.fuel_used

@@ -122,6 +122,104 @@ class GeofenceVisit(ReportItem, frozen=True, kw_only=True, rename="camel"):
     geofence_id: int = 0
 
 
+class IdlingItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A span in which a device stood with its engine running."""
+
+    device_id: int
+    device_name: str
+    start_time: datetime
+    end_time: datetime
+    duration: int
+    """Milliseconds."""
+    position_id: int
+    """The position it began with."""
+    latitude: float
+    """Degrees, north positive."""
+    longitude: float
+    """Degrees, east positive."""
+    address: str | None
+    """Address where it was; null if unknown."""
+    place: str | None
+    """Where it was, in words of the caller: zone, address, or town; null if unknown."""
+    spent_fuel: float
+    """Litres; 0 if unknown."""
+
+
+class UtilisationItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The use of a device on a day with positions; driving, idling and standing are all of the known time."""
+
+    device_id: int
+    device_name: str
+    start_time: datetime
+    """Its first position of the day."""
+    end_time: datetime
+    """Its last position of the day."""
+    driving: int
+    """Milliseconds on trips."""
+    idling: int
+    """Milliseconds with the engine running between trips."""
+    standing: int
+    """Milliseconds between trips otherwise."""
+    engine_hours: int
+    """Milliseconds that the engine ran."""
+    distance: float
+    """Metres on trips."""
+    trips: int
+    """Trips that began on the day."""
+    first_start: datetime | None
+    """When the first of them began; null without any."""
+    last_end: datetime | None
+    """When the last trip of the day ended; null if none did."""
+
+
+class FuelChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A sudden change of the level of a tank, and where the device was."""
+
+    time: datetime
+    """When it was first seen."""
+    position_id: int
+    """The position that showed it."""
+    latitude: float
+    """Degrees, north positive."""
+    longitude: float
+    """Degrees, east positive."""
+    litres: float
+    """How much; positive."""
+    before: float
+    """Litres in the tank before."""
+    after: float
+    """Litres in the tank after."""
+
+
+class FuelItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The fuel of a device in the span of the report, or in one day of it; volumes are litres."""
+
+    device_id: int
+    device_name: str
+    start_time: datetime
+    """Its first position."""
+    end_time: datetime
+    """Its last position."""
+    start_fuel: float | None
+    """In the tank at the beginning; null if unknown."""
+    end_fuel: float | None
+    """In the tank at the end; null if unknown."""
+    used: float
+    """What the engine used; 0 if unknown."""
+    filled: float
+    """The sum of the fills."""
+    lost: float
+    """The sum of the losses."""
+    distance: float
+    """Metres on trips."""
+    consumption: float | None
+    """Litres per 100 km; null on less than a kilometre."""
+    fills: list[FuelChange]
+    """In the order of time."""
+    losses: list[FuelChange]
+    """In the order of time."""
+
+
 class DeviceItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A device with its status and its latest place."""
 

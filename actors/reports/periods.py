@@ -5,11 +5,12 @@ What was found out about days that are over is kept, as for trips and stops (doc
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
-from typing import Final
+from itertools import islice
+from typing import Final, NamedTuple
 
 import msgspec
 
-from motorpool.actors.reports.days import Piece, pieces
+from motorpool.actors.reports.days import MAX_DAYS, TICK, Piece, midnight_before, midnights, pieces
 from motorpool.actors.reports.figures import EndPoint, end_point
 from motorpool.actors.reports.sources import Sources
 from motorpool.actors.reports.track import FINISHED, is_covered
@@ -29,6 +30,31 @@ class Period(msgspec.Struct, frozen=True):
     last: EndPoint
     max_speed: float
     """Knots."""
+
+
+class Days(NamedTuple):
+    """A part of a span that is short enough to be cut into local days."""
+
+    begin: datetime
+    end: datetime
+    """Both included."""
+    later: datetime | None
+    """Where the next part begins; None: this is the last one."""
+
+
+async def next_days(
+    sources: Sources, device_id: int, start: datetime, end: datetime, zone: tzinfo
+) -> Days | None:
+    """Return the part of a span that begins with the first day with a position; None if there is none.
+
+    A span may be thousands of years long.
+    """
+    first = await report_rows.first_fix_time(sources.database, device_id, start, end)
+    if first is None:
+        return None
+    days = list(islice(midnights(first, zone), MAX_DAYS - 1))
+    later = days[-1] if days and days[-1] <= end else None
+    return Days(max(start, midnight_before(first, zone)), end if later is None else later - TICK, later)
 
 
 _decoder = msgspec.json.Decoder(Period | None)

@@ -2,16 +2,13 @@
 
 from collections.abc import AsyncGenerator
 from datetime import datetime
-from itertools import islice
 
-from motorpool.actors.reports.days import MAX_DAYS, TICK, midnight_before, midnights
 from motorpool.actors.reports.figures import compare, knots
 from motorpool.actors.reports.items import SummaryItem
-from motorpool.actors.reports.periods import Period, find_periods
+from motorpool.actors.reports.periods import Period, find_periods, next_days
 from motorpool.actors.reports.sources import ReportQuery, ReportRules, Sources, Viewer
 from motorpool.actors.reports.track import find_distances
 from motorpool.storage.records import Device
-from motorpool.storage.reports import report_rows
 
 
 async def summary(
@@ -31,23 +28,18 @@ async def summary(
     start: datetime | None = query.start
     while start is not None:
         async with sources.slots:
-            # From the first day with a position on: a span may be thousands of years long.
-            first = await report_rows.first_fix_time(sources.database, device.id, start, query.end)
-            if first is None:
+            days = await next_days(sources, device.id, start, query.end, zone)
+            if days is None:
                 return
-            days = list(islice(midnights(first, zone), MAX_DAYS - 1))
-            later = days[-1] if days and days[-1] <= query.end else None
-            end = query.end if later is None else later - TICK
-            begin = max(start, midnight_before(first, zone))
-            found = await find_periods(sources, device.id, begin, end, zone)
-            distances = await find_distances(sources, device.id, begin, end, rules.trips, zone)
+            found = await find_periods(sources, device.id, days.begin, days.end, zone)
+            distances = await find_distances(sources, device.id, days.begin, days.end, rules.trips, zone)
         items = []
         for period in found:
             # Both are in order; days without positions have no period.
             metres = next(metres for ends, metres in distances if period.first.fix_time < ends)
             items.append(_item(device, rules, period, metres))
         yield items
-        start = later
+        start = days.later
 
 
 def _item(device: Device, rules: ReportRules, period: Period, metres: float) -> SummaryItem:

@@ -176,6 +176,10 @@ class WorkbookWriter:
                 return self._in_words(self._words.attribute_name)
             case Form.FIGURE:
                 return self._number("0.0", 1.0)
+            case Form.CONSUMPTION:
+                volume, distance = preferences.volume, preferences.distance
+                pattern = f'0.0 "{volume.symbol}/100 {distance.symbol}"'
+                return self._number(pattern, volume.per_base / (1000 * distance.per_base))
             case Form.DEGREES:
                 return self._number("0.000000", 1.0)
             case Form.TIME:

@@ -118,6 +118,12 @@ class RuleSettings:
     )
     """A position that only a faster device could have reached is marked `implausible` and is not the latest,
     unless the one before was and is near to it; 0: none is."""
+    report_idling_min_duration: Annotated[float, _key("report.idling.minDuration", "s", least=1)] = 120.0
+    """Time that a device stands with its engine running from which it is in the report of idling."""
+    report_fuel_min_fill: Annotated[float, _key("report.fuel.minFill", "l", least=0)] = 0.0
+    """Rise of the fuel level that is a fill in reports; 0: by the size of the tank (docs/reports.md#fuel)."""
+    report_fuel_min_loss: Annotated[float, _key("report.fuel.minLoss", "l", least=0)] = 0.0
+    """Drop of the fuel level at rest that is a loss in reports; 0: by the size of the tank."""
     report_ignore_odometer: Annotated[bool, _key("report.ignoreOdometer")] = False
     """Whether distances in reports are those of the positions, although the device has an odometer."""
     report_score_acceleration: Annotated[float, _key("report.score.acceleration", least=0)] = 2.0

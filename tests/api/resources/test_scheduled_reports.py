@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from motorpool.actors.reports.columns import SCHEDULED
 from motorpool.storage.accounts import links
 from motorpool.storage.reports import scheduled_reports
 
@@ -53,7 +54,11 @@ async def test_it_is_stored_listed_changed_and_deleted(served):
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        ({"type": "everything"}, "type: not one of drivers, events, route, sensors, stops, summary, trips"),
+        (
+            {"type": "everything"},
+            "type: not one of drivers, events, fuel, idling, route, sensors, stops, summary, trips,"
+            " utilisation",
+        ),
         ({"type": ""}, "type: needed"),
         ({"calendarId": 0}, "calendarId: needed"),
         ({"calendarId": 4711}, "calendarId: no access to it, or no such"),
@@ -64,6 +69,12 @@ async def test_what_cannot_be_sent_is_refused(served, wrong, text):
     body = {"type": "trips", "calendarId": await a_calendar(served.admin), **wrong}
     refused = await served.admin.post("/reports", json=body)
     assert (refused.status, refused.text) == (400, text)
+
+
+@pytest.mark.parametrize("kind", SCHEDULED)
+async def test_each_report_with_a_period_can_be_sent(served, kind):
+    made = await a_report(served.admin, await a_calendar(served.admin), type=kind)
+    assert (await served.admin.get("/reports")).json() == [made]
 
 
 async def test_devices_and_groups_are_linked_with_audit(served):

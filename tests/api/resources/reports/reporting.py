@@ -1,11 +1,13 @@
 """Stored tracks and events for tests of reports."""
 
+import io
 import random
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+import openpyxl
 from tests.actors.reports.brute_force import Point, metres
 
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
@@ -16,6 +18,7 @@ from motorpool.codecs.reports import PositionReport
 from motorpool.storage.events import events
 from motorpool.storage.records import Event
 
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 
 
@@ -71,7 +74,8 @@ def rough_days(seed: int, *, start: datetime = MAY, days: int = 3) -> list[Posit
             latitude = longitude = 0.0
         elif trouble == "elsewhere":
             latitude += 0.7
-        attributes = {"hours": point.attributes["hours"], "ignition": point.speed > 0}
+        level = 300.0 - point.number % 150
+        attributes = {"hours": point.attributes["hours"], "ignition": point.speed > 0, "fuel": level}
         found.append(
             PositionReport(
                 attributes,
@@ -134,3 +138,65 @@ async def happen(database: Any, *found: Event) -> list[Event]:
     await events.assign_ids(database, found)
     await events.insert_many(database, found)
     return list(found)
+
+
+async def get(client: Any, path: str) -> Any:
+    """What a report answers as JSON."""
+    answer = await client.get(path)
+    assert answer.status == 200, answer.text
+    return answer.json()
+
+
+async def opened(client: Any, path: str, **sent: Any) -> openpyxl.Workbook:
+    """A report as a workbook."""
+    answer = await client.get(path, **sent)
+    assert answer.status == 200, answer.text
+    assert answer.headers["Content-Type"] == XLSX
+    assert answer.headers["Content-Disposition"].startswith('attachment; filename="')
+    assert int(answer.headers["Content-Length"]) == len(answer.body)
+    return openpyxl.load_workbook(io.BytesIO(answer.body))
+
+
+def table(sheet: Any) -> tuple[dict[Any, Any], list[Any], list[list[Any]]]:
+    """The lines of the header of a sheet, the titles, and the rows."""
+    lines = [[cell.value for cell in row] for row in sheet.iter_rows()]
+    empty = next(index for index, line in enumerate(lines) if line[0] is None)
+    return {line[0]: line[1] for line in lines[:empty]}, lines[empty + 1], lines[empty + 2 :]
+
+
+class Road:
+    """The positions of a vehicle, one each minute, in the order in which it does things."""
+
+    def __init__(self, served: Any, device_id: int, start: datetime) -> None:
+        self.positions: list[Any] = []
+        self.now = start
+        self._served = served
+        self._device_id = device_id
+        self._latitude = 52.0
+
+    def stand(self, minutes: int, *, fuel: float | None = None, **attributes: Any) -> None:
+        """Report so often from the same place."""
+        self._report(minutes, 0.0, fuel, attributes)
+
+    def drive(self, minutes: int, *, fuel: float | None = None, **attributes: Any) -> None:
+        """Drive north, a kilometre each minute."""
+        self._report(minutes, 32.4, fuel, attributes)
+
+    def sleep(self, minutes: int) -> None:
+        """Say nothing."""
+        self.now += timedelta(minutes=minutes)
+
+    def _report(self, minutes: int, speed: float, fuel: float | None, attributes: dict[str, Any]) -> None:
+        level = {} if fuel is None else {"fuel": fuel}
+        for _ in range(minutes):
+            self._latitude += 1000 / 111_319.49 if speed else 0.0
+            self.positions.append(
+                self._served.position(
+                    self._device_id,
+                    self.now,
+                    latitude=self._latitude,
+                    speed=speed,
+                    attributes={**attributes, **level},
+                )
+            )
+            self.now += timedelta(minutes=1)

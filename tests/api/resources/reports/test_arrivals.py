@@ -17,9 +17,20 @@ OF_THE_ORDER = {
     "endPositionId",
     "startOdometer",
     "endOdometer",
+    "engineHours",
 }
-"""Ids, and totals, which count what had become the latest."""
+"""Ids, and what may count what had become the latest."""
 HOUR = timedelta(hours=1)
+REPORTS = (
+    ("trips", {}),
+    ("stops", {}),
+    ("summary", {}),
+    ("summary", {"daily": "true"}),
+    ("idling", {}),
+    ("utilisation", {}),
+    ("fuel", {}),
+    ("fuel", {"daily": "true"}),
+)
 
 
 async def get(served, path):
@@ -28,12 +39,21 @@ async def get(served, path):
     return answer.json()
 
 
+def without_order(row):
+    """A record, and those in it, without what depends on the order of arrival."""
+    return {
+        name: [without_order(each) for each in value] if isinstance(value, list) else value
+        for name, value in row.items()
+        if name not in OF_THE_ORDER
+    }
+
+
 async def reports_of(served, device_id, start=START, end=END):
-    """Trips, stops and summaries, without what depends on the order of arrival."""
+    """What reports say, without what depends on the order of arrival."""
     found = []
-    for path, more in (("trips", {}), ("stops", {}), ("summary", {}), ("summary", {"daily": "true"})):
+    for path, more in REPORTS:
         rows = await get(served, f"/reports/{path}?{span(start, end, deviceId=device_id, **more)}")
-        found.append([{name: row[name] for name in row.keys() - OF_THE_ORDER} for row in rows])
+        found.append([without_order(row) for row in rows])
     return found
 
 

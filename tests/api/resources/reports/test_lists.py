@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import trio
 from tests.actors.reports.brute_force import intervals
-from tests.api.resources.reports.reporting import MAY, happen, positions, span, stamp, week
+from tests.api.resources.reports.reporting import MAY, get, happen, positions, span, stamp, week
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.geocoding.geocoder import Geocoder
@@ -40,12 +40,6 @@ def drive(served, device_id, start=MAY, *, attributes=lambda index: {}):
             )
         )
     return found
-
-
-async def get(client, path):
-    answer = await client.get(path)
-    assert answer.status == 200, answer.text
-    return answer.json()
 
 
 async def test_a_week_of_a_fleet_is_what_the_brute_force_finds(served):

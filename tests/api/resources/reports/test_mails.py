@@ -5,14 +5,15 @@ from datetime import timedelta
 
 import openpyxl
 import pytest
-from tests.api.resources.reports.reporting import MAY, span
-from tests.api.resources.reports.test_workbooks import XLSX, table
+from tests.api.resources.reports.reporting import MAY, XLSX, Road, get, happen, opened, span, table
 
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.notificators.mail import MailSettings
+from motorpool.actors.reports.columns import WORKBOOKS
 from motorpool.actors.reports.mailer import REPORT_MAILER, MailedReport, ReportMailRequested
 from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.reports.sources import ReportQuery
+from motorpool.storage.records import Event
 from motorpool.storage.reports import requested_reports
 
 MINUTE = timedelta(minutes=1)
@@ -48,6 +49,27 @@ async def test_a_mailed_report_has_the_options_that_were_asked_for(served, lette
     assert file.get_filename() == "sensors_Vehicle-1_2026-05-01_2026-05-01.xlsx"
     _, _, rows = table(openpyxl.load_workbook(io.BytesIO(file.get_content())).active)
     assert [row[1:3] for row in rows] == [["Temperature 1", 5], ["Temperature 1", 5]]
+
+
+@pytest.mark.parametrize("name", sorted(WORKBOOKS))
+async def test_each_report_opens_as_json_as_a_workbook_and_as_a_mail(served, letters, name):
+    device_id = await served.device(served.admin, "1", attributes={"fuelCapacity": 80})
+    road = Road(served, device_id, MAY)
+    road.stand(20, ignition=True, temp1=5, fuel=50.0)
+    road.drive(20, ignition=True, temp1=5, fuel=45.0)
+    road.stand(20, ignition=False, temp1=5, fuel=45.0)
+    stored = await served.report(*road.positions)
+    await happen(served.context.database, Event(0, "deviceOnline", MAY, device_id, stored[0].id))
+    asked = f"{span(attribute='temp1')}" if name == "sensors" else span()
+    rows = [await get(served.admin, f"/reports/{each.name}?{asked}") for each in WORKBOOKS[name]]
+    assert all(rows)
+    book = await opened(served.admin, f"/reports/{name}/xlsx?{asked}")
+    assert (await served.admin.get(f"/reports/{name}/mail?{asked}")).status == 204
+    _, mail = await letters.next()
+    (file,) = mail.iter_attachments()
+    mailed = openpyxl.load_workbook(io.BytesIO(file.get_content()))
+    for sheet in (book, mailed):
+        assert [len(table(each)[2]) for each in sheet.worksheets] == [len(each) for each in rows]
 
 
 async def test_a_report_arrives_as_an_attachment(served, letters, database):
@@ -99,7 +121,7 @@ async def test_a_request_outlives_the_server_and_ends_with_the_right(served, let
     # Requests that a server left behind: one whose user may have no reports any more, one of another release.
     assert (await served.admin.put(f"/users/{ann.id}", json=await changed(served, ann))).status == 200
     await request("trips", ann.id)
-    await request("fuel", served.admin_id)
+    await request("horoscope", served.admin_id)
     await request("stops", served.admin_id)
     served.context.system.ref(REPORT_MAILER).offer(ReportMailRequested())
     envelope, _ = await letters.next()

@@ -5,14 +5,13 @@ from datetime import timedelta
 
 import openpyxl
 import pytest
-from tests.api.resources.reports.reporting import MAY, happen, span
+from tests.api.resources.reports.reporting import MAY, XLSX, happen, opened, span, table
 from tests.api.resources.reports.test_lists import drive
 
 from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.reports.workbook import safe_name
 from motorpool.storage.records import Event
 
-XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 MINUTE = timedelta(minutes=1)
 SHOWN = "a: =x; Battery: 63 %; Status: positioned"
 
@@ -27,22 +26,6 @@ async def name_of(client, path):
     answer = await client.get(path)
     assert answer.status == 200, answer.text
     return answer.headers["Content-Disposition"]
-
-
-async def opened(client, path, **sent):
-    answer = await client.get(path, **sent)
-    assert answer.status == 200, answer.text
-    assert answer.headers["Content-Type"] == XLSX
-    assert answer.headers["Content-Disposition"].startswith('attachment; filename="')
-    assert int(answer.headers["Content-Length"]) == len(answer.body)
-    return openpyxl.load_workbook(io.BytesIO(answer.body))
-
-
-def table(sheet):
-    """The lines of the header, the titles, and the rows."""
-    lines = [[cell.value for cell in row] for row in sheet.iter_rows()]
-    empty = next(index for index, line in enumerate(lines) if line[0] is None)
-    return {line[0]: line[1] for line in lines[:empty]}, lines[empty + 1], lines[empty + 2 :]
 
 
 async def test_trips_and_stops_in_the_units_and_time_zone_of_the_user(served):
