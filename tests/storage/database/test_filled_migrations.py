@@ -30,6 +30,7 @@ CHOSEN = {
     ("tokens", "purpose"): "'session'",
     ("captures", "status"): "'COMPLETE'",
     ("counted_attempts", "times"): "'{{2026-01-0{number}}}'",
+    ("driver_assignments", "end_time"): "timestamptz '2026-06-0{number} 12:00Z'",
     ("mailed_expirations", "kind"): "'user'",
     ("nodes", "state"): "'dead'",
     ("scheduled_command_runs", "phase"): "'start'",
