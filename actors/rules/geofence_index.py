@@ -20,11 +20,11 @@ from motorpool.storage.records import Geofence
 Place = tuple[float, float, float]
 """Latitude and longitude in degrees, altitude in metres."""
 LINEAR_BOXES: Final = 64
-"""Up to so many boxes are tested one by one, which is faster than a query of the tree."""
+"""Most boxes that are tested one by one, which is faster than a query of the tree."""
 CELLS_A_DEGREE: Final = 100
 """Cells of a degree; what the tree finds for a cell is remembered, as vehicles stay in one for a while."""
 FEW_STEPS: Final = 32
-"""Up to so many edges of corridors are tested one by one, which is faster than numpy."""
+"""Most edges of corridors that are tested one by one, which is faster than numpy."""
 MAX_CELLS: Final = 4096
 """Limit of the cells that are remembered for one set of geofences."""
 

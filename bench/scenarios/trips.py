@@ -23,7 +23,7 @@ STEPS = 20
 DAYS_AGO = 2
 """The day that is sent: over, and within any retention."""
 SEEDS_OF_A_RUN = 10_000
-"""So many days of a kind have seeds of their own for each `--seed`."""
+"""Seeds of a kind that belong to one `--seed`: one for each day."""
 WAYS_IN: tuple[WayIn, ...] = ("jt808", "osmand")
 
 
