@@ -208,11 +208,14 @@ class IdleConnections:
         """Close an idle connection of the client of an address; return False if there is none, or if too many
         were closed just now.
         """
-        found = self._by_client.get(client_network(address))
+        client = client_network(address)
+        found = self._by_client.get(client)
         if found is None or found.closed_until > now + GIVEN_UP_AT_ONCE / GIVEN_UP_PER_SECOND:
             return False
         found.closed_until = max(found.closed_until, now) + 1 / GIVEN_UP_PER_SECOND
         next(iter(found.unused or found.kept)).abort()
+        # Also where that was its only one: how many were closed lately is to be remembered.
+        self._by_client[client] = found
         return True
 
 

@@ -1,7 +1,5 @@
-import os
-import resource
 import socket
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import pytest
 import trio
@@ -52,26 +50,8 @@ async def test_bytes_go_both_ways():
         await stream.aclose()
 
 
-@pytest.fixture
-def no_more_files():
-    """`with no_more_files():` this process can open no file more than it has open."""
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-
-    @contextmanager
-    def limited():
-        next_free = os.dup(0)
-        os.close(next_free)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (next_free, limits[1]))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-
-    return limited
-
-
 async def test_without_files_clients_are_accepted_by_spare_ones_and_then_wait(
-    no_more_files, monkeypatch, caplog
+    out_of_files, monkeypatch, caplog
 ):
     monkeypatch.setattr(listening_sockets, "SPARE_FILES", 2)
     monkeypatch.setattr(listening_sockets, "PAUSE_SECONDS", 0.01)
@@ -83,7 +63,7 @@ async def test_without_files_clients_are_accepted_by_spare_ones_and_then_wait(
     with ExitStack() as opened:
         clients = [opened.enter_context(socket.socket()) for _ in range(3)]
         async with listener:
-            with no_more_files():
+            with out_of_files():
                 for client in clients:
                     client.connect(bound.getsockname())
                 with trio.fail_after(30):
@@ -276,6 +256,20 @@ async def test_who_opens_very_many_is_refused_since_each_costs_more_than_a_refus
         assert neighbours.open == "ef"
         await neighbours.close()
         assert listener.connections == 0
+
+
+async def test_so_is_who_has_just_one_idle_connection_to_replace(monkeypatch):
+    monkeypatch.setattr(listening_sockets, "GIVEN_UP_AT_ONCE", 3)
+    monkeypatch.setattr(listening_sockets, "GIVEN_UP_PER_SECOND", 0.001)
+    listener, port = open_listener(slots=10, per_client=2)
+    async with listener:
+        neighbours = Neighbours(listener, port)
+        await neighbours.call("a")
+        neighbours.streams["a"].note_request()
+        for name in "bcdefghi":
+            await neighbours.call(name)
+        assert neighbours.open == "af"
+        await neighbours.close()
 
 
 async def test_other_clients_and_proxies_are_not_concerned():
