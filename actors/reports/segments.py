@@ -100,6 +100,7 @@ class Segmenter:
         state, settings = self._state, self._settings
         found: list[Segment] = []
         for point in points:
+            turned = state.anchor
             state, transitions = advance(state, point, settings)
             if state.doubtful is point or point.is_nowhere:
                 continue
@@ -112,7 +113,7 @@ class Segmenter:
                 before = self._path.latest
                 late, step = self._path.add(point)
                 if late:
-                    self._add_late(before, late)
+                    self._add_late(before, late, turned)
             self._steps.append(step)
             if transitions:
                 for transition in transitions:
@@ -143,14 +144,18 @@ class Segmenter:
             self._close(len(self._tail) - 1, found)
         return found
 
-    def _add_late(self, before: TrackPoint | None, centimetres: int) -> None:
-        """Add what an earlier point of the segment has come along after all."""
+    def _add_late(self, before: TrackPoint | None, centimetres: int, turned: TrackPoint | None) -> None:
+        """Add what an earlier point has come along after all, if it is one of the present segment.
+
+        `turned` is where the device last started or stopped.
+        """
         assert before is not None
         for index in range(len(self._steps) - 1, 0, -1):
             if self._tail[index].position_id == before.position_id:
                 self._steps[index] += centimetres
                 return
-        self._centimetres += centimetres
+        if turned is None or _order(turned) <= _order(before):
+            self._centimetres += centimetres
 
     def _turn(self, transition: Transition, found: list[Segment]) -> None:
         # A point that is not in the tail lies before the span: the first one stands for it.
@@ -196,6 +201,10 @@ class Segmenter:
             self._centimetres += self._count(1, index)
             self._drop(index)
         self._tail_limit = 2 * len(self._tail) + TAIL
+
+
+def _order(point: TrackPoint) -> tuple[datetime, int]:
+    return point.fix_time, point.position_id
 
 
 def _highest(points: Iterable[TrackPoint]) -> float:

@@ -128,12 +128,14 @@ def _says_nothing(point: Point, last: Point, rules: Rules) -> bool:
     return last.valid and seconds(last, point) < 10 * rules.duration
 
 
-def turns(points: Sequence[Point], rules: Rules = DEFAULTS) -> list[tuple[bool, int]]:
-    """Where the device started (True) and stopped, as indices."""
+def turns(points: Sequence[Point], rules: Rules = DEFAULTS) -> list[tuple[bool, int, int]]:
+    """Where the device started (True) and stopped, and where that was seen, as indices."""
     found: list[tuple[bool, Point]] = []
+    seen: list[int] = []
     moving = False
     track: list[Point] = []
-    for point, kind in zip(points, judge(points, rules), strict=True):
+    for index, (point, kind) in enumerate(zip(points, judge(points, rules), strict=True)):
+        seen += [index - 1] * (len(found) - len(seen))
         if kind in {"implausible", "ignored"}:
             continue
         if not track:
@@ -160,8 +162,9 @@ def turns(points: Sequence[Point], rules: Rules = DEFAULTS) -> list[tuple[bool, 
         if metres(place, point) >= rules.distance and _has_left(track, place, rules):
             found.append((True, _start(track, place, rules)))
             moving = True
+    seen += [len(points) - 1] * (len(found) - len(seen))
     places = {id(point): index for index, point in enumerate(points)}
-    return [(is_moving, places[id(point)]) for is_moving, point in found]
+    return [(is_moving, places[id(point)], at) for (is_moving, point), at in zip(found, seen, strict=True)]
 
 
 def _recent(track: list[Point], rules: Rules, *, is_on_trip: bool) -> list[Point]:
@@ -338,9 +341,15 @@ def _time_of_way(moving: Point, resting: Point) -> float:
     return (way - braking) / speed + speed / BRAKES
 
 
-def steps(points: Sequence[Point], kinds: Sequence[str], rules: Rules = DEFAULTS) -> list[float]:
-    """Metres that each position adds to the way from the first on; `kinds` are as of `judge`."""
+def steps(
+    points: Sequence[Point], kinds: Sequence[str], rules: Rules = DEFAULTS
+) -> tuple[list[float], dict[int, int]]:
+    """Metres that each position adds to the way from the first on; `kinds` are as of `judge`.
+
+    Also where it was seen that doubtful ones count after all.
+    """
     found = [0.0] * len(points)
+    late: dict[int, int] = {}
     counted: list[int] = []
     """Since the last position that counted, which is the first."""
     doubtful = False
@@ -359,6 +368,7 @@ def steps(points: Sequence[Point], kinds: Sequence[str], rules: Rules = DEFAULTS
             back = metres(far, point)
             if back <= fastest_way([far, point]) + 100 or back <= metres(mark, point):
                 found[counted[-1]] = counting(points, counted)
+                late[counted[-1]] = index
                 counted = counted[-1:]
             doubtful = False
         if not counted or (rules.fastest and not can_reach(points[counted[0]], point, rules.fastest)):
@@ -374,7 +384,7 @@ def steps(points: Sequence[Point], kinds: Sequence[str], rules: Rules = DEFAULTS
         if not doubtful:
             found[index] = counting(points, counted)
             counted = [index]
-    return found
+    return found, late
 
 
 def usual_way(points: Sequence[Point]) -> float:
@@ -400,7 +410,8 @@ def intervals(
 ) -> list[Interval]:
     """What an unbroken machine that began with the first point knows at `end`, cut at both times."""
     points = [point for point in points if point.time <= end]
-    edges = [(False, 0), *turns(points, rules)]
+    turned = turns(points, rules)
+    edges = [(False, 0), *((moving, index) for moving, index, _ in turned)]
     kinds = judge(points, rules)
     shown = [
         k
@@ -410,7 +421,13 @@ def intervals(
     if not shown:
         return []
     # Distance is measured from the first position of the span on.
-    added = [0.0] * shown[0] + steps(points[shown[0] :], kinds[shown[0] :], rules)
+    begin = shown[0]
+    along_steps, late = steps(points[begin:], kinds[begin:], rules)
+    added = [0.0] * begin + along_steps
+    for index, until in late.items():
+        # What a trip came along is known when it ends.
+        if any(seen < begin + until and at + (not moving) > begin + index for moving, at, seen in turned):
+            added[begin + index] = 0.0
     found = []
     for (moving, one), (_, other) in pairwise([*edges, (False, shown[-1])]):
         begins, ends = max(one, shown[0]), max(other, shown[0])

@@ -73,6 +73,24 @@ def drive():
     return track([rest, (20, 300, False, 29, True, None, 0.0, 33), rest])
 
 
+@pytest.mark.parametrize("cut", [0, 5])
+def test_a_trip_does_not_have_what_the_stop_before_it_came_along_after_all(cut):
+    # Positions without a fix show the trip before one with a fix shows that the step before them was true.
+    still = (0, 0, False, 0, True, None, 0.0, 1)
+    points = track(
+        [
+            still,
+            still,
+            (0, 199, False, 0, True, None, 0.0, 1),
+            (1799, 0, False, 0, False, None, 0.0, 2),
+            still,
+        ]
+    )
+    stop, trip = found(points, 0, len(points), cut)
+    assert trip == (True, 4, 5, 0.0, 0.0)
+    assert [stop, trip] == expected(points, 0, len(points))
+
+
 def test_segments_follow_each_other_without_gaps():
     points = drive()
     segments = found(points, 0, len(points))
