@@ -144,13 +144,16 @@ async def select(
         device = devices.get(event.device_id)
         of_event: list[tuple[int, TicketRule]] = []
         for candidate in candidates.get((event.device_id, event.type), ()):
-            if device is None or not await agents.handles_tickets(candidate.user_id, candidate.company_id):
-                continue
+            if device is None:
+                break
+            found: list[tuple[int, TicketRule]] = []
             for count, rule in enumerate(rules.of(candidate).of(event), 1):
                 if matches(rule, event, device.group_ids) or ends(rule, event, device.group_ids):
-                    of_event.append((candidate.company_id, rule))
+                    found.append((candidate.company_id, rule))
                 if count % RULES_AT_A_TIME == 0:
                     await trio.lowlevel.checkpoint()
+            if found and await agents.handles_tickets(candidate.user_id, candidate.company_id):
+                of_event += found
             await trio.lowlevel.checkpoint()
         concerned.append((event, of_event))
         work += len(of_event)
