@@ -93,12 +93,12 @@ async def _counted_for_creators(
     call: Call, transaction: Queries, kind: Kind, row_ids: Collection[int]
 ) -> AsyncGenerator[None, None]:
     """Count links of users to rows for the users who created these."""
-    user_ids = sorted(set((await quotas.creators(transaction, kind, row_ids)).values()))
-    before = [await quotas.owned(transaction, kind, kind.shared, user_id) for user_id in user_ids]
+    user_ids = set((await quotas.creators(transaction, kind, row_ids)).values())
+    before = await quotas.owned_by_users(transaction, kind, kind.shared, user_ids)
     all_before = await quotas.owned_by_all(transaction, kind, kind.shared)
     yield
-    for user_id, then in zip(user_ids, before, strict=True):
-        now = await quotas.owned(transaction, kind, kind.shared, user_id)
+    for user_id, now in (await quotas.owned_by_users(transaction, kind, kind.shared, user_ids)).items():
+        then = before.get(user_id, (0,) * len(now))
         _require(call, "user", kind.shared, now, _grown(now, then))
     now = await quotas.owned_by_all(transaction, kind, kind.shared)
     _require(call, "server", kind.shared, now, _grown(now, all_before))

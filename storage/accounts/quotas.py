@@ -188,14 +188,18 @@ async def owned_by_all(q: Queries, kind: Kind, measures: Sequence[Measure]) -> U
     return _in_order(kind, measures, await q.fetch(sql, kind.keys(measures)))
 
 
-async def owned_by_users(q: Queries, kind: Kind, measures: Sequence[Measure]) -> Mapping[int, Used]:
-    """Return what users who are no administrators have created, by user."""
+async def owned_by_users(
+    q: Queries, kind: Kind, measures: Sequence[Measure], user_ids: Collection[int] | None = None
+) -> Mapping[int, Used]:
+    """Return what users who are no administrators have created, by user; of all users, or only of these."""
     sql = """
         select user_id, measure, amount from user_quota_use join users on users.id = user_id
         where measure = any($1::text[]) and not administrator
+            and ($2::bigint[] is null or user_id = any($2))
     """
+    only = None if user_ids is None else list(user_ids)
     rows: dict[int, list[tuple[str, int]]] = {}
-    for row in await q.fetch(sql, kind.keys(measures)):
+    for row in await q.fetch(sql, kind.keys(measures), only):
         rows.setdefault(row[0], []).append((row[1], row[2]))
     return {user_id: _in_order(kind, measures, found) for user_id, found in rows.items()}
 
