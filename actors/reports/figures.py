@@ -75,14 +75,14 @@ class Figures(msgspec.Struct, frozen=True, gc=False):
 def compare(start: EndPoint, end: EndPoint, rules: ReportRules, metres: float = 0.0) -> Figures:
     """Return the figures between two positions of a device with these settings, which came `metres` along."""
     before, after = start.odometer, end.odometer
-    if rules.ignore_odometer or not before or not after:
+    if rules.settings.report_ignore_odometer or not before or not after:
         before = start.total_distance
         after = before + metres
     return Figures(
         distance=round(max(0.0, after - before), 2),
         start_odometer=before,
         end_odometer=after,
-        spent_fuel=spent_fuel(start, end, rules.fuel_capacity),
+        spent_fuel=spent_fuel(start, end, rules.settings.fuel_capacity),
         start_hours=round(start.hours),
         end_hours=round(end.hours),
         driver=start.driver or end.driver,

@@ -36,7 +36,7 @@ async def _subject(sources: Sources, viewer: Viewer, query: ReportQuery) -> str:
     if len(query.group_ids) != 1 or query.device_ids:
         return FLEET
     seen = ListQuery(
-        accessible_to=None if viewer.user.administrator else viewer.user.id,
+        accessible_to=viewer.sees_only,
         conditions=(Condition("id = any({0}::bigint[])", (list(query.group_ids),)),),
     )
     found = await groups.TABLE.list(sources.database, seen)

@@ -105,8 +105,12 @@ async def fuel(
                 part = await next_days(sources, device.id, start, query.end, zone)
             if part is None:
                 return
-            segments = await find_segments(sources, device.id, part.begin, part.end, rules.trips, zone)
-            distances = await find_distances(sources, device.id, part.begin, part.end, rules.trips, zone)
+            segments = await find_segments(
+                sources, device.id, part.begin, part.end, rules.settings.trips, zone
+            )
+            distances = await find_distances(
+                sources, device.id, part.begin, part.end, rules.settings.trips, zone
+            )
             if query.daily:
                 periods = [_Period(ends, metres) for ends, metres in distances]
             else:
@@ -129,7 +133,8 @@ async def _read(
     stops: Sequence[tuple[datetime, datetime]],
 ) -> None:
     """Read what the positions tell into the periods that they lie in."""
-    capacity, settings = rules.fuel_capacity, rules.settings
+    settings = rules.settings
+    capacity = settings.fuel_capacity
     watch = FuelWatch(
         capacity,
         least_change(settings.report_fuel_min_fill, capacity),

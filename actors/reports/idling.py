@@ -22,10 +22,8 @@ async def idling(
 ) -> AsyncGenerator[list[IdlingItem], None]:
     """Yield when a device stood with the engine running, in order."""
     rules = await sources.rules_of(device)
-    engine, finder = (
-        Engine(rules.settings.engine_charging_voltage),
-        IdlingFinder(timedelta(seconds=rules.settings.report_idling_min_duration)),
-    )
+    engine = Engine(rules.settings.engine_charging_voltage)
+    finder = IdlingFinder(timedelta(seconds=rules.settings.report_idling_min_duration))
     found: list[Idling] = []
     async with (
         sources.slots,
@@ -52,7 +50,7 @@ async def idling(
                 longitude=span.first.longitude,
                 address=address,
                 place=place,
-                spent_fuel=max(0.0, spent_fuel(span.first, span.last, rules.fuel_capacity)),
+                spent_fuel=max(0.0, spent_fuel(span.first, span.last, rules.settings.fuel_capacity)),
             )
             for span, address, place in zip(part, addresses, places, strict=True)
         ]

@@ -5,11 +5,9 @@ from contextlib import aclosing
 from datetime import timedelta
 from typing import Final
 
-from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.reports.items import SensorItem
 from motorpool.actors.reports.sensor_intervals import SensorSeries, cut, interval_of
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer
-from motorpool.actors.rules.sensor_limits import NO_LIMITS, SensorLimits
 from motorpool.codecs.devices.attributes import unit_of
 from motorpool.storage.records import Device
 from motorpool.storage.reports.sensor_rows import stream_readings
@@ -23,7 +21,7 @@ async def sensors(
     sources: Sources, viewer: Viewer, device: Device, query: ReportQuery
 ) -> AsyncGenerator[list[SensorItem], None]:
     """Yield an item for each sensor and interval with values or time out of range, in the order of time."""
-    limits = await _limits_of(sources, device)
+    limits = (await sources.rules_of(device)).sensor_limits
     keys = tuple(dict.fromkeys(query.attributes)) or tuple(limits)
     if not keys:
         return
@@ -64,8 +62,3 @@ async def sensors(
             for key, each in zip(keys, series, strict=True)
             if (found := each.intervals.get(place)) is not None
         ]
-
-
-async def _limits_of(sources: Sources, device: Device) -> SensorLimits:
-    found = await sources.system.ref(RULE_CACHE).ask(GetRules((device.id,)))
-    return found[device.id].sensor_limits if device.id in found else NO_LIMITS

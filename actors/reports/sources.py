@@ -15,7 +15,7 @@ from motorpool.actors.messages.access import ACCESS, GetMembers, GetVisible, May
 from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.reports.driver_score import ScoreWeights
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
-from motorpool.actors.rules.trip_detection import TripSettings
+from motorpool.actors.rules.sensor_limits import NO_LIMITS, SensorLimits
 from motorpool.actors.words.preferences import preferences_for
 from motorpool.runtime import System
 from motorpool.storage.database.database import Database
@@ -73,13 +73,8 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
 class ReportRules(msgspec.Struct, frozen=True):
     """The settings of a device that its reports depend on."""
 
-    trips: TripSettings = TripSettings()
-    ignore_odometer: bool = False
-    """Whether distances are those between positions even if the device sends its odometer."""
-    fuel_capacity: float = 0.0
-    """Litres of the tank; 0: unknown."""
     settings: RuleSettings = DEFAULTS
-    """All settings of the device."""
+    sensor_limits: SensorLimits = NO_LIMITS
 
     @property
     def score(self) -> ScoreWeights:
@@ -174,8 +169,8 @@ class Sources:
         found = await self.system.ref(RULE_CACHE).ask(GetRules((device.id,)))
         if device.id not in found:
             return ReportRules()
-        settings = found[device.id].settings
-        return ReportRules(settings.trips, settings.report_ignore_odometer, settings.fuel_capacity, settings)
+        rules = found[device.id]
+        return ReportRules(rules.settings, rules.sensor_limits)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Call `work()` in one of the threads that write workbooks."""

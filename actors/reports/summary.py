@@ -20,7 +20,9 @@ async def summary(
     if not query.daily:
         async with sources.slots:
             found = await find_periods(sources, device.id, query.start, query.end, zone)
-            distances = await find_distances(sources, device.id, query.start, query.end, rules.trips, zone)
+            distances = await find_distances(
+                sources, device.id, query.start, query.end, rules.settings.trips, zone
+            )
         if found:
             whole = Period(found[0].first, found[-1].last, max(period.max_speed for period in found))
             yield [_item(device, rules, whole, sum(metres for _, metres in distances))]
@@ -32,7 +34,9 @@ async def summary(
             if days is None:
                 return
             found = await find_periods(sources, device.id, days.begin, days.end, zone)
-            distances = await find_distances(sources, device.id, days.begin, days.end, rules.trips, zone)
+            distances = await find_distances(
+                sources, device.id, days.begin, days.end, rules.settings.trips, zone
+            )
         items = []
         for period in found:
             # Both are in order; days without positions have no period.

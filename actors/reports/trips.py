@@ -115,7 +115,7 @@ async def _segments(
 ) -> AsyncGenerator[Sequence[Ends], None]:
     zone = viewer.preferences.zone
     async with sources.slots:
-        found = await find_segments(sources, device.id, query.start, query.end, rules.trips, zone)
+        found = await find_segments(sources, device.id, query.start, query.end, rules.settings.trips, zone)
     wanted = [each for each in found if each.is_moving is is_moving]
     for begin in range(0, len(wanted), SEGMENTS):
         yield wanted[begin : begin + SEGMENTS]

@@ -84,8 +84,12 @@ async def utilisation(
             part = await next_days(sources, device.id, start, query.end, zone)
             if part is None:
                 return
-            segments = await find_segments(sources, device.id, part.begin, part.end, rules.trips, zone)
-            distances = await find_distances(sources, device.id, part.begin, part.end, rules.trips, zone)
+            segments = await find_segments(
+                sources, device.id, part.begin, part.end, rules.settings.trips, zone
+            )
+            distances = await find_distances(
+                sources, device.id, part.begin, part.end, rules.settings.trips, zone
+            )
             days = [_Day(piece.begins, piece.ends) for piece in pieces(part.begin, part.end, zone)]
             idle = await _read(sources, device, part, days, rules)
         trips = [(each.start.fix_time, each.end.fix_time) for each in segments if each.is_moving]

@@ -4,14 +4,15 @@ import pytest
 
 from motorpool.actors.reports.figures import compare, end_point, knots
 from motorpool.actors.reports.sources import ReportRules
+from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.storage.records import Position
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 
 
-def between(start, end, metres=0.0, **rules):
+def between(start, end, metres=0.0, **settings):
     points = [end_point(Position(id=1, fix_time=MAY, attributes=each)) for each in (start, end)]
-    return compare(*points, ReportRules(**rules), metres)
+    return compare(*points, ReportRules(RuleSettings(**settings)), metres)
 
 
 def test_the_odometer_counts_if_both_ends_have_it():
@@ -19,7 +20,7 @@ def test_the_odometer_counts_if_both_ends_have_it():
     start, end = {"odometer": 1000, "totalDistance": 5.0}, {"odometer": 1500, "totalDistance": 99.0}
     both = between(start, end, 2.5)
     assert (both.distance, both.start_odometer, both.end_odometer) == (500.0, 1000.0, 1500.0)
-    ignored = between(start, end, 2.5, ignore_odometer=True)
+    ignored = between(start, end, 2.5, report_ignore_odometer=True)
     assert (ignored.distance, ignored.start_odometer, ignored.end_odometer) == (2.5, 5.0, 7.5)
     assert between({"totalDistance": 5}, end, 2.5).distance == 2.5
     assert between({"odometer": 0, "totalDistance": 5}, end, 2.5).distance == 2.5
