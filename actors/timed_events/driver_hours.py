@@ -37,6 +37,8 @@ from motorpool.storage.rules import driver_hours, timed_events
 from motorpool.storage.rules.driver_hours import MARKS, Motion
 
 DEVICES_PER_READ = 100
+DEVICES_AT_ONCE = 10
+"""Devices after which others get their turn: each may have hundreds of drives."""
 DRIVERS_AT_ONCE = 5
 """Drivers after whom others get their turn."""
 ASK_SECONDS = 30.0
@@ -134,7 +136,7 @@ class DriverHours(TimedRule):
         self._due.clear()
         self._waits.clear()
         self._since = MAX_AGE
-        is_limited = self._configuration.driver_hours.any or await driver_hours.is_any_limited(
+        is_limited = self._configuration.driver_hours.any or await timed_events.has_attribute(
             self._database, KEYS
         )
         rows = await DRIVERS.list(self._database, ListQuery()) if is_limited else []
@@ -155,7 +157,9 @@ class DriverHours(TimedRule):
             self._reread_at = now + REREAD
         else:
             self._of_driver.clear()
-            for device_id in self._drives:
+            for index, device_id in enumerate(self._drives):
+                if index % DEVICES_AT_ONCE == 0:
+                    await trio.lowlevel.checkpoint()
                 self._note_drivers(device_id, now)
         self.instants.put(0, now)
 
@@ -175,7 +179,9 @@ class DriverHours(TimedRule):
             self._assigned.pop(device_id, None)
         for each in assigned:
             self._assigned.setdefault(each.device_id, []).append(each)
-        for device_id, motions in found.items():
+        for index, (device_id, motions) in enumerate(found.items()):
+            if index % DEVICES_AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
             drives = _continued(self._drives.get(device_id, ()), motions, since, now - LOOK_BACK)
             if drives:
                 # The last one says whether the device drives; others are of use if it is known who drove.

@@ -87,7 +87,7 @@ class Inactivity(TimedRule):
     async def _read_all(self, now: datetime) -> None:
         known, last = set(self._spans), 0
         if self._configuration.device_inactivity_start > 0 or await timed_events.has_attribute(
-            self._database, START
+            self._database, (START,)
         ):
             while ids := await timed_events.device_ids_after(self._database, last, DEVICES_PER_READ):
                 last = ids[-1]

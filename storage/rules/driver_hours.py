@@ -28,12 +28,6 @@ _MOTIONS = """
         and e.type in ('deviceMoving', 'deviceStopped')
     order by e.device_id, e.event_time, e.id
 """
-_ANY = """
-    select exists (select from devices where attributes ?| $1::text[])
-        or exists (select from groups where attributes ?| $1)
-        or exists (select from server where attributes ?| $1)
-        or exists (select from drivers where attributes ?| $1)
-"""
 
 
 async def motions(q: Queries, device_ids: Sequence[int], since: datetime) -> list[Motion]:
@@ -49,12 +43,6 @@ async def moved_since(q: Queries, since: datetime) -> list[int]:
         since,
     )
     return [row[0] for row in rows]
-
-
-async def is_any_limited(q: Queries, keys: Sequence[str]) -> bool:
-    """Return whether a device, group, driver or the server has any of these attributes."""
-    found: bool = await q.fetch_value(_ANY, list(keys))
-    return found
 
 
 async def marks(q: Queries, driver_ids: Sequence[int]) -> dict[tuple[str, int], datetime]:

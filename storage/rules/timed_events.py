@@ -68,13 +68,14 @@ async def watch(q: Queries, kind: str, subject_ids: Sequence[int], now: datetime
     return {row[0]: row[1] for row in rows}
 
 
-async def has_attribute(q: Queries, key: str) -> bool:
-    """Return whether any device, any group or the server has an attribute of this name."""
+async def has_attribute(q: Queries, keys: Sequence[str]) -> bool:
+    """Return whether the server, a group, a driver or a device has an attribute of one of these names."""
     found: bool = await q.fetch_value(
-        "select exists (select from devices where attributes ? $1)"
-        " or exists (select from groups where attributes ? $1)"
-        " or exists (select from server where attributes ? $1)",
-        key,
+        "select exists (select from server where attributes ?| $1::text[])"
+        " or exists (select from groups where attributes ?| $1)"
+        " or exists (select from drivers where attributes ?| $1)"
+        " or exists (select from devices where attributes ?| $1)",
+        list(keys),
     )
     return found
 
