@@ -77,6 +77,8 @@ class Notifier(Actor[Never]):
         self._max_age = timedelta(seconds=max_age_seconds)
         self._link = link
         self._waiting = WaitingEvents("unmatched_events", skips_locked=True)
+        self._consumer = EventConsumer(self, undone="events not matched", poll_seconds=POLL_SECONDS)
+        self._calendars = OpenCalendars(database, self._consumer.wake)
         self._towns: Towns | None = None
         """Read when there is first something to tell."""
 
@@ -86,11 +88,9 @@ class Notifier(Actor[Never]):
             self._text_commands, waiting = trio.open_memory_channel[tuple[int, SendCommand]](MAX_TEXTS)
             nursery.start_soon(self._send_text_commands, waiting)
             nursery.start_soon(self._report_stopped)
-            consumer = EventConsumer(self, undone="events not matched", poll_seconds=POLL_SECONDS)
-            self._calendars = OpenCalendars(self._database, consumer.wake)
             nursery.start_soon(self._calendars.run)
-            self.context.listen(UNMATCHED_EVENTS, lambda _: consumer.wake())
-            await consumer.run(self.context.log)
+            self.context.listen(UNMATCHED_EVENTS, lambda _: self._consumer.wake())
+            await self._consumer.run(self.context.log)
 
     async def is_waiting(self) -> bool:
         """Return whether events wait."""
