@@ -15,6 +15,7 @@ from motorpool.api.auth.rights import CAPTURE_VIDEO, READ_HISTORY
 from motorpool.api.cluster.forwarding import RETRY_SECONDS, answer_of_home, answer_of_server
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import PageSize
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.history import readable_capture, require_history
@@ -71,8 +72,8 @@ class CapturesQuery(
     """Only captures of this device; without `from` and `to` those since the last start of the server."""
     start: Instant | None = None
     end: Instant | None = None
-    limit: Annotated[int, msgspec.Meta(ge=0, le=captures.LISTED)] = 0
-    """Maximum number of captures, the newest; 0: as many as a list has, which is 1,000."""
+    limit: PageSize = 0
+    """Maximum number of captures, the newest; 0 is 1000."""
 
 
 class NewCapture(msgspec.Struct, rename="camel"):
@@ -94,8 +95,6 @@ async def list_captures(call: Call) -> Response:
     the last one as `to`. With `deviceId` alone those since the last start of the server, in a cluster all.
     """
     wanted = call.query(CapturesQuery)
-    if wanted.start is not None and wanted.end is not None and wanted.end < wanted.start:
-        raise BadRequest("to: lies before from")
     READ_HISTORY.require(call.caller)
     since_start = False
     if wanted.device_id is not None:
@@ -108,7 +107,7 @@ async def list_captures(call: Call) -> Response:
         node=call.context.single_node if since_start else None,
         start=wanted.start,
         end=wanted.end,
-        limit=wanted.limit or captures.LISTED,
+        limit=wanted.limit,
     )
     return as_json(await _shown(call, found))
 

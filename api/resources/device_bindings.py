@@ -8,7 +8,7 @@ from quart import Response
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
-from motorpool.api.access import may_see_device, require_device
+from motorpool.api.access import require_device, require_device_for_change
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -78,15 +78,14 @@ async def set_device_binding(call: Call) -> Response:
     protocol = (await call.body(NewBinding)).protocol
     if protocol is not None and protocol not in CODECS:
         raise BadRequest("protocol: no such protocol, see GET /server/protocols")
-    if not await may_see_device(call, call.id):
-        raise BadRequest("no access to the device")
+    await require_device_for_change(call, call.id)
     if protocol is not None:
         found = (await call.context.system.ref(RULE_CACHE).ask(GetRules((call.id,)))).get(call.id)
         if found is not None and found.identity.protocols and protocol not in found.identity.protocols:
             raise BadRequest("protocol: the attribute device.protocols does not name it")
     async with call.context.database.transaction() as transaction:
         if await devices.TABLE.fetch(transaction, call.id, lock=True) is None:
-            raise BadRequest("no access to the device")
+            raise BadRequest("deviceId: no access to the device")
         before = (await device_bindings.of_devices(transaction, (call.id,))).get(call.id)
         await device_bindings.replace(transaction, call.id, protocol, call.now)
         change = {"before": None if before is None else before.protocol, "after": protocol}
