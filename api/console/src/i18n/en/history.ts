@@ -44,8 +44,8 @@ export const history = {
   "history.stops": { one: "{count} stop", other: "{count} stops" },
   "history.trips": { one: "{count} trip", other: "{count} trips" },
   "history.skipped": {
-    one: "{count} position without a valid fix is not drawn.",
-    other: "{count} positions without a valid fix are not drawn.",
+    one: "{count} position without a valid fix, or where the vehicle cannot be, is not drawn.",
+    other: "{count} positions without a valid fix, or where the vehicle cannot be, are not drawn.",
   },
   "history.moreEvents": {
     one: "The newest {count} event of this time.",

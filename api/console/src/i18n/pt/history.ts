@@ -47,8 +47,8 @@ export const history = {
   "history.stops": { one: "{count} paragem", other: "{count} paragens" },
   "history.trips": { one: "{count} viagem", other: "{count} viagens" },
   "history.skipped": {
-    one: "{count} posição sem sinal válido não é desenhada.",
-    other: "{count} posições sem sinal válido não são desenhadas.",
+    one: "{count} posição sem sinal válido, ou onde o veículo não pode estar, não é desenhada.",
+    other: "{count} posições sem sinal válido, ou onde o veículo não pode estar, não são desenhadas.",
   },
   "history.moreEvents": {
     one: "O {count} evento mais recente deste tempo.",

@@ -17,6 +17,14 @@ function withAlarms(): FakeServer {
   return server;
 }
 
+test("a list names the sensor that is out of range", async () => {
+  const server = withAlarms();
+  const attributes = { sensor: "temp1", value: 9.9, limit: 8 };
+  server.answer("listEvents", [eventOf(882, { deviceId: 2, type: "sensorOutOfRange", attributes })]);
+  await openPage("/events", server);
+  await screen.findByText("Sensor out of range: Temperature 1 9.9 °C, limit 8.0 °C");
+});
+
 test("lists lead to events and to vehicles", async () => {
   const server = withAlarms();
   const page = await openPage("/events?type=alarm", server);

@@ -6,6 +6,7 @@ import { t } from "../../i18n/translate";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { style } from "../../state/session";
+import { downloadName } from "../../video/downloadName";
 import type { Film, VehicleFile } from "./proof";
 import type { Kept, Tickets } from "./useTickets";
 
@@ -26,16 +27,16 @@ interface FileProps {
 /** A picture, film, sound or other file that the vehicle sent. */
 export function SentFile({ of, ...rest }: FileProps & { of: VehicleFile }) {
   const url = fileAddress(rest.uniqueId, of.name);
-  const label = t("event.picture", { time: dateTime(of.at, style.value) });
+  const label = t(`event.sent.${of.kind}`, { time: dateTime(of.at, style.value) });
   return (
     <figure class="proof-file">
       {of.kind === "image" && <img src={url} alt={label} loading="lazy" />}
       {/* biome-ignore lint/a11y/useMediaCaption: terminals record no captions */}
-      {of.kind === "video" && <video src={url} controls preload="metadata" aria-label={of.name} />}
+      {of.kind === "video" && <video src={url} controls preload="metadata" aria-label={label} />}
       {/* biome-ignore lint/a11y/useMediaCaption: terminals record no captions */}
-      {of.kind === "audio" && <audio src={url} controls preload="none" aria-label={of.name} />}
+      {of.kind === "audio" && <audio src={url} controls preload="none" aria-label={label} />}
       <figcaption>
-        <strong>{of.kind === "image" ? label : of.name}</strong>
+        <strong>{label}</strong>
         <FileFacts {...rest} name={of.name} url={url} />
       </figcaption>
     </figure>
@@ -64,7 +65,12 @@ export function KeptFilm({ of, onAt, ...rest }: FileProps & { of: Film; onAt: (a
       />
       <figcaption>
         <strong>{label}</strong>
-        <FileFacts {...rest} name={fileName} url={url} />
+        <FileFacts
+          {...rest}
+          name={fileName}
+          url={url}
+          savedAs={downloadName({ ...of, deviceId: rest.deviceId }, of.span.from)}
+        />
       </figcaption>
     </figure>
   );
@@ -76,8 +82,16 @@ export function filmName({ channel, span: { from, to } }: Film): string {
   return t("event.film", { channel, from: begin ?? "", to: end ?? "" });
 }
 
+interface FactsProps extends FileProps {
+  /** What the server calls it. */
+  name: string;
+  url: string;
+  /** What a browser calls it. */
+  savedAs?: string;
+}
+
 /** Name, size and checksum of a file, and which ticket has it. */
-function FileFacts({ deviceId, name, url, tickets }: FileProps & { name: string; url: string }) {
+function FileFacts({ deviceId, name, url, savedAs = name, tickets }: FactsProps) {
   const holding = tickets.kept.find((each) => entryOf(each, name));
   const entry = holding && entryOf(holding, name);
   const [known, setKnown] = useState<Checked | null>(null);
@@ -101,7 +115,7 @@ function FileFacts({ deviceId, name, url, tickets }: FileProps & { name: string;
       {hash !== null && <code title={t("event.hash")}>{hash}</code>}
       {holding && <span class="badge">{t("event.inTicket", { number: holding.ticket.number })}</span>}
       <span class="button-row">
-        <a class="button" href={url} download={name}>
+        <a class="button" href={url} download={savedAs}>
           {t("event.download")}
         </a>
         {hash === null && "subtle" in crypto && (

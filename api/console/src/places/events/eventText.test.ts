@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { Event } from "../../api/types";
 import { styleOf } from "../../format/style";
-import { setLanguage } from "../../i18n/translate";
+import { loadTexts, setLanguage } from "../../i18n/translate";
 import { eventText, iconOf, toneOf } from "./eventText";
 
 const STYLE = styleOf(null, null, "en");
@@ -9,7 +9,10 @@ const zones = new Map([[4, "Depot"]]);
 const said = (type: string, attributes: Event["attributes"] = {}, geofenceId = 0) =>
   eventText({ type, attributes, geofenceId } as Event, zones, STYLE);
 
-beforeAll(() => setLanguage("en"));
+beforeAll(async () => {
+  await setLanguage("en");
+  await loadTexts("values");
+});
 
 test("events are said with their values", () => {
   expect(said("alarm", { alarm: "sos" })).toBe("Alarm: emergency button");
@@ -25,6 +28,13 @@ test("events are said with their values", () => {
   );
   expect(said("sensorInRange", { sensor: "coldRoom", value: 3 })).toBe("Sensor back in range: Cold room 3");
   expect(said("sensorInRange")).toBe("Sensor back in range");
+  expect(said("driverHoursWarning", { rule: "driving", left: 1_800_000, driverUniqueId: "D-1003" })).toBe(
+    "Driver's hours: near a limit: driving without a break, 30 min left, D-1003",
+  );
+  expect(said("driverHoursExceeded", { rule: "weeklyRest", driverId: 3 })).toBe(
+    "Driver's hours: limit exceeded: weekly rest",
+  );
+  expect(said("driverHoursExceeded", { rule: "newer" })).toBe("Driver's hours: limit exceeded");
   expect(said("geofenceExit", {}, 4)).toBe("Left Depot");
   expect(said("geofenceExit", {}, 5)).toBe("Left a zone");
   expect(said("media", { media: "image", file: "a.jpg" })).toBe("Sent a picture");

@@ -4,8 +4,9 @@ import type { Event } from "../../api/types";
 import { alarmText } from "../../format/alarms";
 import { attributeName, attributeText } from "../../format/attributes";
 import type { Style } from "../../format/style";
+import { duration } from "../../format/times";
 import { speed, volume } from "../../format/units";
-import { hasText, t } from "../../i18n/translate";
+import { hasText, loadTexts, t } from "../../i18n/translate";
 import type { IconName } from "../../parts/Icon";
 import { typeName } from "./kinds";
 
@@ -62,6 +63,9 @@ export function eventText({ type, geofenceId, attributes }: Event, zones: Names,
     case "sensorOutOfRange":
     case "sensorInRange":
       return sensorText(text, attributes, style);
+    case "driverHoursWarning":
+    case "driverHoursExceeded":
+      return hoursText(text, attributes, style);
     case "geofenceEnter":
     case "geofenceExit":
     case "geofenceCrossed": {
@@ -80,11 +84,24 @@ export function eventText({ type, geofenceId, attributes }: Event, zones: Names,
 /** A sensor, its value, and the bound beyond which it is. */
 function sensorText(text: string, { sensor, value, limit }: Event["attributes"], style: Style): string {
   if (typeof sensor !== "string" || typeof value !== "number") return text;
+  // Names come later, and until then, or without them, the key says enough.
+  if (!hasText("value.yes")) void loadTexts("values").catch(() => {});
   const said = (number: number) => attributeText(sensor, { attributes: { [sensor]: number } }, style);
   const values = { text, sensor: attributeName(sensor), value: said(value) };
   return typeof limit === "number"
     ? t("event.sensorLimit", { ...values, limit: said(limit) })
     : t("event.sensor", values);
+}
+
+/** Which limit of whose driving or resting time, and how long until it is reached. */
+function hoursText(text: string, { rule, left, driverUniqueId }: Event["attributes"], style: Style): string {
+  const key = `event.hours.${String(rule)}`;
+  const details = [
+    hasText(key) ? t(key) : "",
+    typeof left === "number" ? t("event.hoursLeft", { span: duration(left, style) }) : "",
+    typeof driverUniqueId === "string" ? driverUniqueId : "",
+  ].filter(Boolean);
+  return details.length > 0 ? t("event.with", { text, detail: details.join(", ") }) : text;
 }
 
 /** A result, a reason or a driver that came with the event. */

@@ -21,10 +21,11 @@ test("the position of an event stands between those before and after it", () => 
   expect([without.before, without.then?.id, without.after?.id]).toEqual([undefined, 1, 2]);
 });
 
-test("a place is drawn if the device trusts it", () => {
+test("a place is drawn if the device trusts it and the vehicle can have been there", () => {
   expect(isPlace(position(1, 0))).toBe(true);
   expect(isPlace({ ...position(1, 0), valid: false })).toBe(false);
   expect(isPlace({ ...position(1, 0), latitude: 0, longitude: 0 })).toBe(false);
+  expect(isPlace(position(1, 0, { implausible: true }))).toBe(false);
   expect(isPlace(undefined)).toBe(false);
 });
 

@@ -34,9 +34,10 @@ export function around(event: Event, track: readonly Position[], own: Position |
   };
 }
 
-/** Whether a position can be drawn: some devices send 0°, 0° while they have no fix. */
+/** Whether the vehicle can have been at a position: some devices send 0°, 0° while they have no fix. */
 export function isPlace(position: Position | undefined): position is Position {
-  return position?.valid === true && (position.latitude !== 0 || position.longitude !== 0);
+  if (!position?.valid || position.attributes.implausible) return false;
+  return position.latitude !== 0 || position.longitude !== 0;
 }
 
 function timeOf(position: Position): number {

@@ -66,7 +66,8 @@ function announce(added: readonly Event[]): void {
 }
 
 async function announceOne(event: Event, urgent: boolean): Promise<void> {
-  if (event.attributes.alarmDetail) await loadTexts("values").catch(() => {});
+  const { alarmDetail, sensor } = event.attributes;
+  if (alarmDetail || sensor) await loadTexts("values").catch(() => {});
   const act = { label: t("frame.show"), run: () => openEvent(event) };
   // An announcement is about no vehicle, and not stored.
   toast(textOf(event), urgent ? "alarm" : "good", ...(event.id ? [act] : []));
