@@ -11,7 +11,7 @@ from motorpool.bench.server import EMAIL
 _UNTRANSLATED = r"""
 (data) => {
   const found = new Set();
-  const same = /\b(Motorpool|English|Português|Chrome, Linux|US gal|imp gal|km\/h|mph|kn|km|mi|nmi|ft|min|[mshdlV]|UTC|[A-Z][a-z]{2}(?= \d))(?!\w)/g;
+  const same = /\b(Motorpool|English|Português|Chrome, Linux|US gal|imp gal|km\/h|mph|kn|km|mi|nmi|ft|min|[mshdlVC]|UTC|[A-Z][a-z]{2}(?= \d))(?!\w)/g;
   const add = (text) => {
     if (text.includes("⟦")) return;
     let rest = text;
@@ -35,12 +35,14 @@ _UNTRANSLATED = r"""
 def fleet(server):
     """A vehicle that has reported, for a user who reads the made-up language."""
     with server.client() as client:
-        made = client.post("/devices", json={"name": "0815", "uniqueId": "4711", "model": "2024"})
+        device = {"name": "0815", "uniqueId": "4711", "model": "2024"}
+        made = client.post("/devices", json={**device, "attributes": {"sensorLimit.temp1.max": 8}})
         assert made.status_code == 200, made.text
         user = client.get("/session").json()
         user["attributes"]["language"] = "qps"
         assert client.put(f"/users/{user['id']}", json=user).status_code == 200
     at = {"id": "4711", "lat": 52.5, "lon": 13.4, "speed": 20, "altitude": 30, "batt": 80, "alarm": "sos"}
+    at["temp1"] = 9.9
     sent = httpx.get(f"http://{server.host}:{server.osmand_port}/", params=at)
     assert sent.status_code == 200
     return made.json()["id"]
@@ -91,6 +93,9 @@ def test_no_text_is_left_in_english_and_none_is_cut_off(server, visitor, fleet, 
 
     # What is said on maps was seen.
     guest.draw_no_maps()
+    guest.open(f"/vehicles/{fleet}/events")
+    expect(page.locator(".event-row.warning")).to_have_count(1)
+    look(guest)
     guest.open(f"/vehicles/{fleet}/settings")
     expect(page.locator(".settings input")).not_to_have_count(0)
     look(guest)
