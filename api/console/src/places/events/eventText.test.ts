@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
 import type { Event } from "../../api/types";
+import { loadAttributeWords } from "../../format/attributeWords";
 import { styleOf } from "../../format/style";
-import { loadTexts, setLanguage } from "../../i18n/translate";
+import { setLanguage } from "../../i18n/translate";
 import { eventText, iconOf, toneOf } from "./eventText";
 
 const STYLE = styleOf(null, null, "en");
@@ -11,7 +12,7 @@ const said = (type: string, attributes: Event["attributes"] = {}, geofenceId = 0
 
 beforeAll(async () => {
   await setLanguage("en");
-  await loadTexts("values");
+  await loadAttributeWords();
 });
 
 test("events are said with their values", () => {

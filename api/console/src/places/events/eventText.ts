@@ -2,11 +2,11 @@
 
 import type { Event } from "../../api/types";
 import { alarmText } from "../../format/alarms";
-import { attributeName, attributeText } from "../../format/attributes";
+import { attributeWords } from "../../format/attributeWords";
 import type { Style } from "../../format/style";
 import { duration } from "../../format/times";
 import { speed, volume } from "../../format/units";
-import { hasText, loadTexts, t } from "../../i18n/translate";
+import { hasText, t } from "../../i18n/translate";
 import type { IconName } from "../../parts/Icon";
 import { typeName } from "./kinds";
 
@@ -84,10 +84,10 @@ export function eventText({ type, geofenceId, attributes }: Event, zones: Names,
 /** A sensor, its value, and the bound beyond which it is. */
 function sensorText(text: string, { sensor, value, limit }: Event["attributes"], style: Style): string {
   if (typeof sensor !== "string" || typeof value !== "number") return text;
-  // Names come later, and until then, or without them, the key says enough.
-  if (!hasText("value.yes")) void loadTexts("values").catch(() => {});
-  const said = (number: number) => attributeText(sensor, { attributes: { [sensor]: number } }, style);
-  const values = { text, sensor: attributeName(sensor), value: said(value) };
+  const words = attributeWords();
+  if (!words) return text;
+  const said = (number: number) => words.attributeText(sensor, { attributes: { [sensor]: number } }, style);
+  const values = { text, sensor: words.attributeName(sensor), value: said(value) };
   return typeof limit === "number"
     ? t("event.sensorLimit", { ...values, limit: said(limit) })
     : t("event.sensor", values);

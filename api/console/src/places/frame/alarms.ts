@@ -3,7 +3,8 @@
 import { effect, untracked } from "@preact/signals";
 import { get } from "../../api/call";
 import type { Event } from "../../api/types";
-import { hasText, loadTexts, t } from "../../i18n/translate";
+import { loadAttributeWords } from "../../format/attributeWords";
+import { hasText, t } from "../../i18n/translate";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { go } from "../../router";
@@ -67,7 +68,7 @@ function announce(added: readonly Event[]): void {
 
 async function announceOne(event: Event, urgent: boolean): Promise<void> {
   const { alarmDetail, sensor } = event.attributes;
-  if (alarmDetail || sensor) await loadTexts("values").catch(() => {});
+  if (alarmDetail || sensor) await loadAttributeWords().catch(() => {});
   const act = { label: t("frame.show"), run: () => openEvent(event) };
   // An announcement is about no vehicle, and not stored.
   toast(textOf(event), urgent ? "alarm" : "good", ...(event.id ? [act] : []));
