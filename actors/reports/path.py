@@ -22,6 +22,8 @@ DOUBTFUL: Final = 2.0
 """Times as far as the speeds tell, and STRAY further: a point there counts if the next one agrees."""
 UNTIL_BELIEVED: Final = timedelta(days=1)
 """Points without a fix do not count unless there was none with a fix for so long."""
+FASTEST: Final = 1e6
+"""Knots. No vehicle is as fast, but devices report any number."""
 SILENCE: Final = 1800.0
 """Seconds without points after which a device may be anywhere."""
 
@@ -71,7 +73,7 @@ class Path:
             self._begin(point)
             return 0, 0
         seconds = (point.fix_time - latest.fix_time).total_seconds()
-        likely = seconds * (latest.speed + point.speed) / 2 * KNOT
+        likely = seconds * (_speed(latest) + _speed(point)) / 2 * KNOT
         most = likely + SPARE * seconds * seconds
         late = 0
         if self._is_doubtful:
@@ -105,6 +107,10 @@ class Path:
             metres = min(metres, self._most)
         self._begin(point)
         return round(metres * 100)
+
+
+def _speed(point: TrackPoint) -> float:
+    return min(max(point.speed, 0.0), FASTEST)
 
 
 def _metres(start: TrackPoint, end: TrackPoint) -> float:

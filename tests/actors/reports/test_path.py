@@ -47,3 +47,9 @@ def test_after_a_silence_a_position_needs_no_other():
 
 def test_after_a_wrong_beginning_the_way_goes_on():
     assert way((0, 1500, 10), (20, 0, 10), (40, 100, 10), (60, 200, 10)) == [0, 262.9, 100, 100]
+
+
+@pytest.mark.parametrize("knots", [1e308, -1e308])
+def test_speeds_that_no_vehicle_has_leave_a_state_that_can_be_stored(knots):
+    standing = [(second, 0.0, knots) for second in range(0, 100, 10)]
+    assert way(*standing, (100, 50, 10), (110, 100, 10)) == [0.0] * 10 + [50, 50]
