@@ -15,7 +15,7 @@ from motorpool.actors.events.rendering import Reader, describe
 from motorpool.actors.reports.columns import Column, Form
 from motorpool.actors.words.cells import is_like_formula
 from motorpool.actors.words.preferences import Preferences
-from motorpool.actors.words.values import ValueWriter
+from motorpool.actors.words.values import ValueWriter, as_number
 from motorpool.storage.records import Position
 
 SHEET_ROWS: Final = 1_048_576
@@ -206,7 +206,13 @@ class WorkbookWriter:
 
     def _number(self, pattern: str, factor: float) -> Writer:
         shown: Format = self._workbook.add_format({"num_format": pattern})
-        return lambda row, column, value: self._present.write_number(row, column, value * factor, shown)
+
+        def write(row: int, column: int, value: float) -> None:
+            # What a device reported may be too large for the unit of the user.
+            if as_number(value) is not None:
+                self._present.write_number(row, column, value * factor, shown)
+
+        return write
 
     def _write_measure(self, row: int, column: int, measure: tuple[str, float | None]) -> None:
         key, value = measure

@@ -28,3 +28,19 @@ def test_a_text_that_looks_like_a_formula_stays_a_text_when_it_is_edited(tmp_pat
         2.5: "n",
     }
     assert all(cell.data_type != "f" for cell in cells)
+
+
+def test_a_number_that_is_no_measurement_leaves_its_cell_empty(tmp_path):
+    file = io.BytesIO()
+    writer = WorkbookWriter(file, str(tmp_path), Preferences(), datetime(2026, 5, 1, tzinfo=UTC))
+    columns = [
+        Column("Speed", Form.SPEED, lambda row: row, 10),
+        Column("Figure", Form.FIGURE, lambda row: row, 10),
+        Column("Measure", Form.MEASURE, lambda row: ("hours", row), 10),
+        Column("Number", Form.COUNT, lambda row: 1, 10),
+    ]
+    writer.begin_sheet("x", [], columns)
+    writer.add_rows([1e308, -1e308])
+    writer.close()
+    rows = list(openpyxl.load_workbook(file).active.iter_rows(min_row=3, values_only=True))
+    assert rows == [(None, None, None, 1), (None, None, None, 1)]
