@@ -150,7 +150,8 @@ async def _of_device(sources: Sources, viewer: Viewer, device: Device, query: Re
                 limit = read_finite(event.attributes.get("speedLimit"))
                 if name == "overspeeds" and limit is not None:
                     episodes.append((Speeding(event.event_time, of.start_time, of.end_time, limit), driver))
-    spans = await report_rows.speeding_spans(sources.database, device.id, [each for each, _ in episodes])
+    moments = _apart([each for each, _ in episodes])
+    spans = await report_rows.speeding_spans(sources.database, device.id, moments)
     counted: datetime | None = None
     for (start, end), (_, driver) in sorted(zip(spans, episodes, strict=True), key=lambda pair: pair[0]):
         # Of two events at one time, such as of a geofence in another, the time counts once.
@@ -159,6 +160,20 @@ async def _of_device(sources: Sources, viewer: Viewer, device: Device, query: Re
             noted.counts[driver].speeding += (end - begin) / MILLISECOND
             counted = end
     return noted
+
+
+def _apart(moments: Sequence[Speeding]) -> list[Speeding]:
+    """Let each moment, which are in order, count only from the one before it to the next.
+
+    Another limit holds there; and many within one long drive are read once, not each with the whole drive.
+    """
+    if not moments:
+        return []
+    times, begin, end = [each.time for each in moments], moments[0].start, moments[-1].end
+    return [
+        each._replace(start=max(each.start, before), end=min(each.end, after))
+        for each, before, after in zip(moments, [begin, *times[:-1]], [*times[1:], end], strict=True)
+    ]
 
 
 def _kind(event: Event) -> str | None:

@@ -171,6 +171,19 @@ async def test_the_workbook_has_a_row_for_each_driver(served, database):
     assert found["Formula of the score"] == "max(0, 100 - 2 * 8.98) = 82"
 
 
+async def test_a_limit_counts_from_the_overspeed_before_to_the_next_one(served, database):
+    one = await van(served, "1")
+    await happen(
+        database,
+        # At 00:11 and 00:12, with 47 and 48 knots, the limit was not yet 40.
+        event(one, 13, "deviceOverspeed", speed=49.0, speedLimit=48.0),
+        event(one, 15, "deviceOverspeed", speed=51.0, speedLimit=40.0),
+    )
+    (item,) = await report(served.admin, deviceId=one)
+    assert item["overspeeds"]["count"] == 2
+    assert item["speeding"]["duration"] == 8 * 60_000
+
+
 async def test_a_span_without_trips_is_an_empty_report(served):
     device_id = await served.device(served.admin, "1")
     assert await report(served.admin, deviceId=device_id) == []
