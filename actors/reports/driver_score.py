@@ -7,6 +7,8 @@ import msgspec
 
 METRES: Final = 100_000
 """What counts are related to: 100 km."""
+LEAST_METRES: Final = 1.0
+"""A shorter distance is none: counts have no rate."""
 FULL: Final = 100.0
 """The score of somebody of whom nothing was noted."""
 
@@ -94,7 +96,7 @@ def score(listed: Sequence[tuple[Counts, ScoreWeights]]) -> Scored:
     total = Counts()
     for counts, _ in listed:
         total.add(counts)
-    way = total.distance
+    way = total.distance if total.distance >= LEAST_METRES else 0.0
 
     def weight_of(name: str) -> float:
         weights = [(float(getattr(weights, name)), counts.distance) for counts, weights in listed]

@@ -72,9 +72,9 @@ def heard(process, kind, wanted=lambda _: True):
     raise AssertionError(f"it ended before it said {kind}")
 
 
-def report(server, unique_id, latitude, second):
+def report(server, unique_id, latitude, minute):
     """A telephone that speaks OsmAnd reports where it is."""
-    moment = datetime(2026, 3, 5, 12, 0, second, tzinfo=UTC)
+    moment = datetime(2026, 3, 5, 12, minute, tzinfo=UTC)
     place = {"id": unique_id, "lat": latitude, "lon": 13.3777, "timestamp": int(moment.timestamp())}
     answer = httpx.post(f"http://{server.host}:{5055 + server.offset}/", params=place, timeout=40)
     assert answer.status_code == 200
@@ -88,7 +88,7 @@ def test_it_logs_in_lists_and_hears_of_devices_positions_and_events(server, clie
         device = home.post("/devices", json={"name": "Van", "uniqueId": "osmand-1"}).json()
         fence = {"name": "Yard", "area": "CIRCLE (52.5 13.3, 250)", "attributes": {"color": "#ff0000"}}
         fence = home.post("/geofences", json=fence).json()
-        report(server, "osmand-1", 52.25, second=1)
+        report(server, "osmand-1", 52.25, minute=1)
         client_of.stdin.write("begin\n")
         client_of.stdin.flush()
 
@@ -100,12 +100,12 @@ def test_it_logs_in_lists_and_hears_of_devices_positions_and_events(server, clie
         assert (listed["id"], listed["name"], listed["status"]) == (device["id"], "Van", "online")
         assert heard(client_of, "geofences") == [fence]
         (position,) = heard(client_of, "positions")
-        assert (position["latitude"], position["fixTime"]) == (52.25, "2026-03-05T12:00:01Z")
+        assert (position["latitude"], position["fixTime"]) == (52.25, "2026-03-05T12:01:00Z")
 
         # The first message is where everything is now; what comes later comes by itself.
         first = heard(client_of, "told")
         assert [each["latitude"] for each in first["positions"]] == [52.25]
-        report(server, "osmand-1", 52.5, second=2)
+        report(server, "osmand-1", 52.5, minute=31)
         seen = {"devices": [], "positions": []}
 
         def both(data):

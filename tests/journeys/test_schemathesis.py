@@ -77,6 +77,12 @@ FAMILIES = {
     "users": {"name": "Ann", "email": "ann{}@example.org", "password": "correct horse"},
     "geofences": {"name": "Yard", "area": "CIRCLE (52 13, 10)"},
     "drivers": {"name": "Bob", "uniqueId": "bob-{}"},
+    "driverassignments": {
+        "deviceId": "devices",
+        "driverId": "drivers",
+        "startTime": "2026-01-1{}T06:00:00Z",
+        "endTime": "2026-01-1{}T18:00:00Z",
+    },
     "orders": {"description": "Sand"},
     "maintenance": {"name": "Oil", "type": "hours"},
     "commands": {"type": "engineStop"},

@@ -27,6 +27,10 @@ NUMBER = "13955550011"
 KEYFRAME = b"\0\0\0\1\x67\x42\xc0\x1e\0\0\0\1\x68\xce\x38\x80\0\0\0\1\x65" + bytes(range(1, 200))
 
 
+VAN = {"name": "Van 1", "uniqueId": "van1", "attributes": {"position.implausibleSpeed": 0}}
+"""It is far away within a second."""
+
+
 def report(server, latitude):
     values = {"id": "van1", "lat": latitude, "lon": -8.61}
     assert httpx.get(f"http://{server.host}:{server.osmand_port}/", params=values).status_code == 200
@@ -75,7 +79,7 @@ def test_two_servers_are_one_for_rights_and_commands(start_server, database_url,
             httpx.Client(base_url=f"{leaving.url}/api", auth=(EMAIL, staying.password), timeout=60) as other,
             connected(leaving, NUMBER) as peer,
         ):
-            van = other.post("/devices", json={"name": "Van 1", "uniqueId": "van1"}).json()["id"]
+            van = other.post("/devices", json=VAN).json()["id"]
             report(leaving, 41.15)
 
             # They have folders of their own, of which the operator learns.

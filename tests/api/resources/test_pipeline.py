@@ -105,10 +105,10 @@ async def test_what_is_configured_holds_from_the_next_position_on(fleet):
     assert (await fleet.report(90, ignition="true"))["attributes"]["hours"] == 30_000
 
     outer = await fleet.configure("/groups", outer, attributes={"filter.distance": 50})
-    kept = await fleet.report(100, latitude=52.6)
-    assert (await fleet.report(110, latitude=52.6))["id"] == kept["id"]
+    kept = await fleet.report(100, latitude=52.502)
+    assert (await fleet.report(110, latitude=52.502))["id"] == kept["id"]
     device = await fleet.configure("/devices", device, attributes={"filter.distance": 0})
-    assert (await fleet.report(120, latitude=52.6))["id"] != kept["id"]
+    assert (await fleet.report(120, latitude=52.502))["id"] != kept["id"]
 
     data = base64.b64encode(MORNINGS.encode()).decode()
     calendar = await fleet.make("/calendars", name="mornings", data=data)

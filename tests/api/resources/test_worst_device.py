@@ -210,6 +210,8 @@ async def worst(starting, free_port):
     async with starting(protocols=("osmand",), quotas=QUOTAS, **places) as served:
         client = await served.user("worst", deviceLimit=-1, userLimit=-1)
         settings = {"event.geofence.segmentCrossing": True, "proximityEnterDistance": 100}
+        # It jumps from place to place.
+        settings["position.implausibleSpeed"] = 0
         settings |= {f"sensorLimit.sum{number}.max": 0 for number in range(QUOTAS.sensor_limits)}
         device_id = await served.device(client, "1", attributes=settings)
         yield Worst(served, client, CODECS["osmand"].port + offset, device_id)
