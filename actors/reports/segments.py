@@ -80,6 +80,8 @@ class Segmenter:
         self._state = carry.state
         self._settings = settings
         self._path = Path(carry.path, settings.implausible_speed)
+        self._carried = carry.path.latest
+        """The last point of earlier pieces."""
         self._start = carry.start
         self._is_moving = carry.is_moving
         self._max_speed = carry.max_speed
@@ -156,6 +158,8 @@ class Segmenter:
                 return
         if turned is None or _order(turned) <= _order(before):
             self._centimetres += centimetres
+            if self._is_moving and before is self._carried:
+                self.earlier_steps.append((before.fix_time, centimetres))
 
     def _turn(self, transition: Transition, found: list[Segment]) -> None:
         # A point that is not in the tail lies before the span: the first one stands for it.
