@@ -379,7 +379,7 @@ def _motions(located: Sequence[Stored], now: datetime) -> list[Made]:
             located[place].index,
             attributes={},
         )
-        for moving, place in brute_force.turns(_points(located, now), rules)
+        for moving, place, _ in brute_force.turns(_points(located, now), rules)
     ]
 
 
