@@ -12,7 +12,7 @@ from motorpool.actors.reports.fuel_levels import Change, FuelWatch, Level, least
 from motorpool.actors.reports.items import FuelChange, FuelItem
 from motorpool.actors.reports.periods import Days, next_days
 from motorpool.actors.reports.sources import ReportQuery, ReportRules, Sources, Viewer
-from motorpool.actors.reports.track import find_distances, find_segments
+from motorpool.actors.reports.track import find_track
 from motorpool.storage.records import Device
 from motorpool.storage.reports.engine_rows import Reading, stream_readings
 
@@ -105,10 +105,7 @@ async def fuel(
                 part = await next_days(sources, device.id, start, query.end, zone)
             if part is None:
                 return
-            segments = await find_segments(
-                sources, device.id, part.begin, part.end, rules.settings.trips, zone
-            )
-            distances = await find_distances(
+            segments, distances = await find_track(
                 sources, device.id, part.begin, part.end, rules.settings.trips, zone
             )
             if query.daily:

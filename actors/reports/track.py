@@ -83,6 +83,14 @@ class _Worked(NamedTuple):
         return self.segments[0].start if self.segments else self.after.start
 
 
+class Track(NamedTuple):
+    """What a device did in a span."""
+
+    segments: list[Ends]
+    distances: list[tuple[datetime, float]]
+    """By local day, its end and the metres on trips."""
+
+
 _decoder = msgspec.json.Decoder(_Record)
 _encoder = msgspec.json.Encoder()
 
@@ -101,7 +109,7 @@ async def find_segments(
 
     `kept` says whether results of finished days are looked up and stored.
     """
-    return (await _run(sources, device_id, start, end, settings, zone, kept=kept)).found
+    return (await find_track(sources, device_id, start, end, settings, zone, kept=kept)).segments
 
 
 async def find_distances(
@@ -115,11 +123,10 @@ async def find_distances(
     kept: bool = True,
 ) -> list[tuple[datetime, float]]:
     """Return the ends of the local days of a span, and the metres that the device came on trips in each."""
-    run = await _run(sources, device_id, start, end, settings, zone, kept=kept)
-    return [(ends, centimetres / 100) for ends, centimetres in zip(run.ends, run.centimetres, strict=True)]
+    return (await find_track(sources, device_id, start, end, settings, zone, kept=kept)).distances
 
 
-async def _run(
+async def find_track(
     sources: Sources,
     device_id: int,
     start: datetime,
@@ -127,12 +134,16 @@ async def _run(
     settings: TripSettings,
     zone: tzinfo,
     *,
-    kept: bool,
-) -> "_Run":
+    kept: bool = True,
+) -> Track:
+    """Return what both `find_segments` and `find_distances` do, worked out once."""
     finished = sources.system.clock.now() - FINISHED if kept else datetime.min.replace(tzinfo=UTC)
     run = _Run(sources, device_id, settings, pieces(start, end, zone), finished)
     await run.find()
-    return run
+    distances = [
+        (ends, centimetres / 100) for ends, centimetres in zip(run.ends, run.centimetres, strict=True)
+    ]
+    return Track(run.found, distances)
 
 
 class _Run:
