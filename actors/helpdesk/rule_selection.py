@@ -89,7 +89,7 @@ class RulesOfType(NamedTuple):
     """By the geofences to which they are restricted."""
 
     def of(self, event: Event) -> Iterator[TicketRule]:
-        """Yield the rules whose type and geofence are those of an event."""
+        """Yield the rules that name the type and the geofence of an event."""
         yield from self.anywhere
         yield from self.in_geofences.get(event.geofence_id, ())
 

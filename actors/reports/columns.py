@@ -112,7 +112,7 @@ class Report:
 
     @property
     def title(self) -> str:
-        """The title of its workbook, in English as those of columns are."""
+        """The title of its workbook, in English, as column titles are."""
         return self.name.capitalize()
 
 

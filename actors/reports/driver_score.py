@@ -14,7 +14,7 @@ FULL: Final = 100.0
 
 
 class ScoreWeights(msgspec.Struct, frozen=True):
-    """Points that each costs; the names are those of `Counts`."""
+    """Points that each costs, by the field names of `Counts`."""
 
     accelerations: float = 2.0
     brakings: float = 2.0
