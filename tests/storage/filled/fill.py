@@ -95,6 +95,11 @@ SQL = """
     -- A message that later ones have overtaken.
     update deliveries set holds_back = false, attempts = 7
         where id = (select min(id) from deliveries where attempts > 0 and order_key is not null);
+    -- A firing for thousands of devices, of which some have no records yet.
+    insert into unfinished_firings (firing, scheduled_command_id, phase, at, command_ids, delays, after_device)
+        select nextval('scheduled_command_firings'), s.id, 'manual', now(),
+            array[(s.on_start -> 0 ->> 'commandId')::bigint], array[0], (select min(id) from devices)
+        from scheduled_commands s;
     -- Of a day before this one.
     insert into statistics (day, capture_time, active_users, requests, protocols)
         values (current_date - 1, now() - interval '1 day', 3, 4711, '{"osmand": 2}');
@@ -295,7 +300,9 @@ def make_fleet(f: Filled) -> None:
     f.make(
         "fleet", "/groups", {"name": "Fleet", "attributes": {"speedLimit": 20, "deviceInactivityStart": 1000}}
     )
-    f.make("vans", "/groups", {"name": "Vans", "groupId": f.ids["fleet"]})
+    # Here they jump from place to place.
+    jumping = {"position.implausibleSpeed": 0}
+    f.make("vans", "/groups", {"name": "Vans", "groupId": f.ids["fleet"], "attributes": jumping})
     for number in range(1, 5):
         body = {"name": f"Van {number}", "uniqueId": f"filled-{number}", "groupId": f.ids["vans"]}
         f.make(f"van {number}", "/devices", {**body, "phone": "+4917012345", "category": "van"})
@@ -370,6 +377,8 @@ def make_fleet(f: Filled) -> None:
     f.link(userId="olga", deviceId="van 1")
     f.link(userId="olga", deviceId="van 2")
     f.link(deviceId="van 1", linkedDeviceId="van 2")
+    shift = {"startTime": text(CLOCK.now() - timedelta(days=3)), "endTime": text(CLOCK.now())}
+    f.post("/driverassignments", {"deviceId": f.ids["van 2"], "driverId": f.ids["driver"], **shift})
     for name, path in (("device", "van 1"), ("group", "fleet")):
         form = {f"{name}Id": str(f.ids[path]), "expiration": text(CLOCK.now() + timedelta(days=30))}
         f.users["mia"].post(f"/share/{name}", data=form).raise_for_status()
@@ -674,6 +683,8 @@ def fill(f: Filled, python: Path, file: Path) -> None:
         f.wait("ticket_breaches")
         f.wait("ticket_recalculations")
         f.wait("scheduled_command_runs", "phase = 'end'")
+        # Those that have got nothing fail with the end of the server.
+        f.wait("captures", "status = 'RECORDING' and size = 0")
         f.server.restart()
         f.wait("mailed_expirations", more=2)
         time.sleep(10)
