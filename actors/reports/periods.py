@@ -18,8 +18,8 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.devices import report_days
 from motorpool.storage.reports import report_rows
 
-KIND: Final = b"summary"
-"""Stands for the settings, on which this does not depend."""
+KIND: Final = b"summary 2"
+"""Stands for the settings, on which this does not depend, and for the rules by which it was found."""
 _STATE: Final = b""
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.reports.report_rows import SPAN
+from motorpool.storage.reports.report_rows import PLAUSIBLE, SPAN
 
 # How far a position lies to the east of the place, -180 to 180 degrees.
 _STEPS = f"""
@@ -16,7 +16,7 @@ _STEPS = f"""
         from (
             select fix_time, id, latitude,
                 longitude - $5::float8 - 360 * round((longitude - $5) / 360) as east
-            from positions where {SPAN} and valid and not attributes ? 'implausible'
+            from positions where {SPAN} and valid and {PLAUSIBLE}
         ) as track window way as (order by fix_time, id)
     ) as steps
     where greatest(latitude, latitude_before) >= $4::float8 - $6::float8

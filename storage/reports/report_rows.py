@@ -26,6 +26,8 @@ TRACK = f"select id, fix_time, latitude, longitude, speed, valid, {_IGNITION}, {
 """The columns of a point of a track in their order."""
 _TRACK_SPAN = f"{SPAN} and not outdated"
 """Those that say where the device was: the others repeat the location of the position before."""
+PLAUSIBLE = "not attributes ? 'implausible'"
+"""Where the device can have been; tracks have the others too, which the state machine knows to leave out."""
 _ROUTE = "select id, fix_time, longitude, latitude from positions"
 
 
@@ -57,8 +59,11 @@ async def pages_of_track(
 async def pages_of_route(
     q: Queries, device_id: int, start: datetime, end: datetime
 ) -> AsyncGenerator[list[tuple[float, float]], None]:
-    """Yield longitude and latitude of a device's positions by fix time, page by page as `pages_of_track`."""
-    async with aclosing(_pages(q, f"{_ROUTE} where {SPAN}", device_id, start, end)) as pages:
+    """Yield longitude and latitude of a device's positions by fix time, page by page as `pages_of_track`.
+
+    Implausible ones are left out.
+    """
+    async with aclosing(_pages(q, f"{_ROUTE} where {SPAN} and {PLAUSIBLE}", device_id, start, end)) as pages:
         async for rows in pages:
             yield [(row["longitude"], row["latitude"]) for row in rows]
 
@@ -132,7 +137,7 @@ async def first_fix_time(q: Queries, device_id: int, start: datetime, end: datet
 
 
 class PeriodEnds(NamedTuple):
-    """The first and the last position of a device in a period, and the highest speed in knots."""
+    """The first and the last position of a device in a period, and the highest plausible speed in knots."""
 
     first: Position
     last: Position
@@ -147,7 +152,8 @@ async def period_ends(
     The span is cut at `cuts`, which are in order; an instant of a cut belongs to the period after it.
     """
     periods = await q.fetch(
-        f"select min(fix_time), max(fix_time), max(speed) from positions where {SPAN}"  # noqa: S608 - constants
+        "select min(fix_time), max(fix_time),"  # noqa: S608 - constants
+        f" coalesce(max(speed) filter (where {PLAUSIBLE}), 0) from positions where {SPAN}"
         " group by width_bucket(fix_time, $4::timestamptz[]) order by 1",
         device_id,
         start,
@@ -221,21 +227,22 @@ class Speeding(NamedTuple):
     """Knots."""
 
 
+_KNOWN = f"device_id = $1 and {TIMELY} and not outdated and {PLAUSIBLE}"
 _SPEEDING = f"""
     select coalesce(began.at, given.time), coalesce(ended.at, given.until)
     from unnest($2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::float8[])
         with ordinality as given (time, since, until, speed_limit, number)
     left join lateral (
-        select max(fix_time) as at from positions where device_id = $1 and {TIMELY} and not outdated
+        select max(fix_time) as at from positions where {_KNOWN}
             and fix_time between given.since and given.time and speed <= given.speed_limit
     ) slower on true
     left join lateral (
-        select min(fix_time) as at from positions where device_id = $1 and {TIMELY} and not outdated
+        select min(fix_time) as at from positions where {_KNOWN}
             and fix_time between coalesce(slower.at, given.since) and given.time
             and speed > given.speed_limit
     ) began on true
     left join lateral (
-        select min(fix_time) as at from positions where device_id = $1 and {TIMELY} and not outdated
+        select min(fix_time) as at from positions where {_KNOWN}
             and fix_time > given.time and fix_time <= given.until and speed <= given.speed_limit
     ) ended on true
     order by given.number

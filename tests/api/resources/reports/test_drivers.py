@@ -184,6 +184,26 @@ async def test_a_limit_counts_from_the_overspeed_before_to_the_next_one(served, 
     assert item["speeding"]["duration"] == 8 * 60_000
 
 
+async def test_where_a_device_cannot_have_been_it_was_neither_slow_nor_fast(served, database):
+    one = await van(served, "1")
+    await served.report(
+        *(
+            served.position(
+                one,
+                MAY + minute * MINUTE,
+                latitude=55.0,
+                speed=speed,
+                attributes={"implausible": True, "driverUniqueId": "ann"},
+            )
+            for minute, speed in ((11.5, 300.0), (12.5, 300.0), (13.5, 0.0), (15.5, 0.0))
+        )
+    )
+    await happen(database, event(one, 14, "deviceOverspeed", speed=50.0, speedLimit=48.0))
+    (item,) = await report(served.admin, deviceId=one)
+    assert item["trips"] == 1
+    assert item["speeding"]["duration"] == 8 * 60_000
+
+
 async def test_a_span_without_trips_is_an_empty_report(served):
     device_id = await served.device(served.admin, "1")
     assert await report(served.admin, deviceId=device_id) == []

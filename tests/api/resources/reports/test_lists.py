@@ -324,6 +324,10 @@ async def test_the_route_and_the_combined_report(served, database):
     route = await get(served.admin, f"/reports/route?{span(MAY, MAY + MINUTE)}")
     assert [each["id"] for each in route] == [stored[1].id, stored[2].id]
     assert route[0]["fixTime"] == "2026-05-01T00:00:00Z"
+    doubted = served.position(
+        first, MAY + MINUTE / 2, latitude=60.0, speed=500.0, attributes={"implausible": True}
+    )
+    await served.report(doubted)
     made = await happen(
         database,
         Event(type="alarm", event_time=MAY, device_id=first, position_id=stored[1].id),
@@ -333,7 +337,11 @@ async def test_the_route_and_the_combined_report(served, database):
     )
     one, two = await get(served.admin, f"/reports/combined?{span()}")
     assert one["deviceId"] == first
+    # Neither the line nor the highest speed has what cannot be.
     assert one["route"] == [[13.4, 50.0], [13.4, 51.0], [13.4, 52.0]]
+    whole, *_ = await get(served.admin, f"/reports/summary?{span(deviceId=first)}")
+    (daily,) = await get(served.admin, f"/reports/summary?{span(deviceId=first, daily='true')}")
+    assert whole["maxSpeed"] == daily["maxSpeed"] == max(each.speed for each in stored)
     assert [each["id"] for each in one["events"]] == [made[0].id, made[2].id]
     assert one["positions"] == [route[0]]
     assert two == {"deviceId": second, "route": [], "events": [], "positions": []}
