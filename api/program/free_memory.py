@@ -40,32 +40,46 @@ def limit_fragmentation() -> None:
 
 
 class PeakWatch:
-    """Decides when free memory is worth returning: once after each peak."""
+    """Decides when free memory is worth returning: once after each peak.
+
+    What was still used then may be freed later, which the size of the process does not show: it is looked
+    for again, ever more rarely, while the process is larger than before the peak.
+    """
 
     def __init__(self, resident_bytes: int, cpu_seconds: float) -> None:
-        self._base = resident_bytes
+        self._base = self._before = resident_bytes
+        """After the last return, and before the peak."""
         self._used = cpu_seconds
         self._waited = 0
+        self._pause = self._left = 0
+        """Checks until memory is looked for again, in all and yet to come; 0: it is not."""
 
     def is_over(self, resident_bytes: int, cpu_seconds: float) -> bool:
         """Return whether a peak is over, one interval after the last call."""
         used = cpu_seconds - self._used
         self._used = cpu_seconds
-        if resident_bytes - self._base < PEAK_BYTES:
+        self._left = max(0, self._left - 1)
+        if resident_bytes - self._base < PEAK_BYTES and (self._left or not self._pause):
             return False
         self._waited += 1
         return used <= QUIET_SHARE * CHECK_SECONDS or self._waited > MAX_CHECKS
 
     def returned(self, resident_bytes: int) -> None:
         """Note that memory was returned, and what is still used."""
+        is_unchanged = abs(resident_bytes - self._base) < PEAK_BYTES
         self._base, self._waited = resident_bytes, 0
+        if resident_bytes - self._before < PEAK_BYTES:
+            self._before, self._pause = min(self._before, resident_bytes), 0
+        else:
+            self._pause = 2 * self._pause if self._pause and is_unchanged else 1
+        self._left = self._pause
 
 
 async def return_free_memory() -> None:
     """Return free memory to the system, in a thread, once a peak is over; only with the allocator of glibc.
 
     The allocator is locked meanwhile, for up to some tenths of a second: so not while the server is busy, and
-    not again before the next peak.
+    ever more rarely while nothing changes.
     """
     trim = _find_trim()
     if trim is None:

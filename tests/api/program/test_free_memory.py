@@ -13,26 +13,39 @@ from motorpool.api.program.free_memory import CHECK_SECONDS, MAX_CHECKS, PEAK_BY
 MB = 1 << 20
 
 
-def returned(*checks: tuple[int, float]) -> list[int]:
-    """The checks at which memory is returned; each is resident bytes, and the share of a core used before."""
+def returned(*checks: tuple[int, float], free: int = 0) -> list[int]:
+    """The checks at which memory is returned; each is resident bytes, and the share of a core used before.
+
+    The first time leaves all of it, the next `free` bytes less.
+    """
     (resident, _), *others = checks
     watch, used, found = PeakWatch(resident, 7.0), 7.0, []
     for number, (resident, share) in enumerate(others, 1):
         used += share * CHECK_SECONDS
-        if watch.is_over(resident, used):
+        if watch.is_over(resident - (free if len(found) > 1 else 0), used):
             found.append(number)
-            watch.returned(resident)
+            watch.returned(resident - (free if len(found) > 1 else 0))
     return found
 
 
 def test_memory_is_returned_when_a_peak_is_over() -> None:
     peak = 100 * MB + PEAK_BYTES
-    assert returned((100 * MB, 0.1), (peak, 0.9), (peak, 0.8), (peak, 0.1), (peak, 0.1)) == [3]
+    assert returned((100 * MB, 0.1), (peak, 0.9), (peak, 0.8), (peak, 0.1)) == [3]
 
 
-def test_memory_that_is_still_used_is_not_looked_for_again() -> None:
+def test_memory_that_is_still_used_is_looked_for_ever_more_rarely() -> None:
     used = 100 * MB + PEAK_BYTES
-    assert returned((100 * MB, 0.1), *[(used, 0.1)] * 20, (used + PEAK_BYTES, 0.1)) == [1, 21]
+    assert returned((100 * MB, 0.1), *[(used, 0.1)] * 40) == [1, 2, 4, 8, 16, 32]
+    new_peak = (used + PEAK_BYTES, 0.1)
+    assert returned((100 * MB, 0.1), *[(used, 0.1)] * 20, *[new_peak] * 5) == [1, 2, 4, 8, 16, 21, 22, 24]
+
+
+def test_what_was_freed_after_the_peak_is_returned_and_no_more_is_looked_for() -> None:
+    # The attack still holds its connections at the first quiet check, and has gone at the second.
+    attacked = 100 * MB + 2 * PEAK_BYTES
+    assert returned((100 * MB, 0.1), *[(attacked, 0.1)] * 40, free=2 * PEAK_BYTES - MB) == [1, 2]
+    # Some of it is used for longer.
+    assert returned((100 * MB, 0.1), *[(attacked, 0.1)] * 8, free=PEAK_BYTES) == [1, 2, 3, 5]
 
 
 def test_without_a_peak_nothing_is_done() -> None:

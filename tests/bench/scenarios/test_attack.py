@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from itertools import count
+from itertools import chain, count, repeat
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
-from tests.bench.scenarios.staging import Stage, missed, result, terminals
+from tests.bench.scenarios.staging import Stage, StagedServer, missed, result, terminals
 
 from motorpool.bench.load.attackers import ATTACKS
 from motorpool.bench.load.plan import AttackResult, RequestResult
@@ -45,6 +45,33 @@ def test_terminals_report_and_the_server_answers_through_all_attacks(
     assert all(": 0 messages rejected" in note for note in refused)
     for name in ATTACKS:
         assert any(note.startswith(f"{name}: ") for note in report.notes)
+
+
+def test_memory_may_be_returned_for_as_long_however_short_the_attack_was(
+    monkeypatch: pytest.MonkeyPatch, stage: Stage
+) -> None:
+    seconds = count()
+    clock = SimpleNamespace(
+        monotonic=lambda: next(seconds), perf_counter=lambda: next(seconds), sleep=lambda _: None
+    )
+    monkeypatch.setattr(attack, "time", clock)
+    store_little(monkeypatch)
+    sizes = chain([100_000_000, 300_000_000], repeat(250_000_000, 20), repeat(149_000_000))
+    monkeypatch.setattr(StagedServer, "resident_bytes", lambda _: next(sizes))
+
+    figures, report, _ = stage.run(
+        attack,
+        Options(seconds=1.0, terminals=2),
+        lambda _: {"registration": False, "id": 7},
+        {
+            "terminals": [terminals(20), terminals(5), terminals(9)],
+            "attackers": [result(AttackResult, attempts={}, ended={})],
+            "requests": [result(RequestResult)] * 3,
+        },
+        worst_user,
+    )
+    assert figures["memory afterwards, grown by"].value == 49
+    assert not missed(report)
 
 
 def test_what_an_attack_does_to_terminals_and_to_the_server(
