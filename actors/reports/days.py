@@ -7,6 +7,7 @@ from typing import NamedTuple
 _DAY = timedelta(days=1)
 _FIRST = datetime(1, 1, 3, tzinfo=UTC)
 """No time zone is so far behind that this lies before the calendar."""
+_LAST = date(9999, 1, 1)
 TICK = timedelta(microseconds=1)
 """The unit of time in PostgreSQL."""
 MAX_DAYS = 1100
@@ -15,14 +16,14 @@ ALMOST = timedelta(seconds=1)
 """Clients name the end of a day by its last second or millisecond."""
 
 
-def midnights(start: datetime, zone: tzinfo) -> Iterator[datetime]:
-    """Yield the beginnings of the local days after the one of `start`, in UTC, until the end of the calendar.
+def midnights(start: datetime, zone: tzinfo, every: int = 1) -> Iterator[datetime]:
+    """Yield the beginnings of local days after the one of `start`, in UTC, until the end of the calendar.
 
-    A day begins at its first instant, also where clocks are changed at midnight.
+    They are `every` days apart. A day begins at its first instant, also where clocks are changed at midnight.
     """
     day = max(start, _FIRST).astimezone(zone).date()
-    while day.year < 9999:
-        day += _DAY
+    while day <= _LAST - every * _DAY:
+        day += every * _DAY
         yield _midnight(day, zone)
 
 

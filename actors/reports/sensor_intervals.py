@@ -1,10 +1,10 @@
 """The values of a sensor in intervals of time (docs/reports.md#sensors). Pure."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
-from itertools import takewhile
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from itertools import chain, pairwise, takewhile
 from typing import Final
 
 from motorpool.actors.reports.days import midnight_before, midnights
@@ -27,30 +27,54 @@ MAX_GAP: Final = timedelta(hours=1)
 
 
 def interval_of(span: timedelta, wanted: timedelta) -> timedelta:
-    """Return `wanted`, or the shortest interval of which at most MOST make up the span if that is longer."""
-    shortest = next((step for step in STEPS if span <= step * MOST), DAY * -(-span // (DAY * MOST)))
-    return max(shortest, wanted)
+    """Return `wanted`, or the shortest interval of which at most MOST make up the span if that is longer.
+
+    More than a day is rounded up to whole days.
+    """
+    shortest = next((step for step in STEPS if span <= step * MOST), DAY)
+    found = max(shortest, span / MOST, wanted)
+    return found if found <= DAY else DAY * -(-found // DAY)
 
 
 def cut(start: datetime, end: datetime, interval: timedelta, zone: tzinfo) -> list[datetime]:
     """Return where the intervals of a span begin, the first of them at `start`.
 
-    The others begin at multiples of the interval after the local midnight before `start`; those of a day at
-    each local midnight.
+    The others begin whenever the local clock shows a multiple of the interval, as at midnight; those of whole
+    days at a local midnight. Where clocks are changed they are longer or shorter than others, and an hour
+    that comes twice is two intervals of an hour.
     """
     found = [start]
-    try:
-        begins = midnight_before(start, zone)
-        if interval == DAY:
-            found += takewhile(lambda midnight: midnight <= end, midnights(start, zone))
-            return found
-        begins += (start - begins) // interval * interval
-    except OverflowError:  # at the ends of the calendar
-        begins = start
-    while end - begins >= interval:
-        begins += interval
-        found.append(begins)
+    for begin in takewhile(lambda begin: begin <= end, _begins(start, interval, zone)):
+        # A day that a zone left out begins with the next one.
+        if begin > found[-1]:
+            found.append(begin)
     return found
+
+
+def _begins(start: datetime, interval: timedelta, zone: tzinfo) -> Iterator[datetime]:
+    """Yield where intervals begin, in order, on the day of `start` and later."""
+    try:
+        if interval >= DAY:
+            yield from midnights(start, zone, interval // DAY)
+            return
+        for midnight, after in pairwise(chain([midnight_before(start, zone)], midnights(start, zone))):
+            if after - midnight == DAY:
+                yield from (midnight + number * interval for number in range(-(-DAY // interval)))
+            else:
+                yield from sorted({midnight, *_shown(midnight.astimezone(zone).date(), interval, zone)})
+    except OverflowError:  # at the ends of the calendar
+        return
+
+
+def _shown(day: date, interval: timedelta, zone: tzinfo) -> Iterator[datetime]:
+    """Yield when on a local day the clock shows a multiple of an interval; twice where it is put back."""
+    clock = datetime.combine(day, time())
+    while clock.date() == day:
+        for fold in (0, 1):
+            instant = clock.replace(tzinfo=zone, fold=fold).astimezone(UTC)
+            if instant.astimezone(zone).replace(tzinfo=None) == clock:
+                yield instant
+        clock += interval
 
 
 @dataclass(slots=True)

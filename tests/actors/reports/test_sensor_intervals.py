@@ -33,6 +33,7 @@ def at(minutes):
         (9998 * 365 * DAY, timedelta(), 3650 * DAY),
         (timedelta(), timedelta(), MINUTE),
         (timedelta(), 90 * MINUTE, 90 * MINUTE),
+        (timedelta(), 36 * HOUR, 2 * DAY),
     ],
 )
 def test_the_interval_follows_from_the_span(span, wanted, interval):
@@ -62,6 +63,59 @@ def test_intervals_begin_at_the_clock_of_the_reader():
         assert cut(last, last, interval, ZoneInfo("Asia/Tokyo")) == [last]
     first = datetime.min.replace(tzinfo=UTC)
     assert cut(first, first + 2 * HOUR, HOUR, ZoneInfo("America/New_York"))[0] == first
+
+
+def clocks(start, hours, interval, zone=BERLIN):
+    return [f"{each.astimezone(zone):%H:%M}" for each in cut(start, start + hours * HOUR, interval, zone)]
+
+
+def test_intervals_begin_by_the_clock_after_it_was_changed():
+    put_back = datetime(2026, 10, 24, 22, tzinfo=UTC)
+    assert clocks(put_back, 31, 6 * HOUR) == ["00:00", "06:00", "12:00", "18:00", "00:00", "06:00"]
+    assert clocks(put_back, 5, HOUR) == ["00:00", "01:00", "02:00", "02:00", "03:00", "04:00"]
+    put_on = datetime(2026, 3, 28, 23, tzinfo=UTC)
+    assert clocks(put_on, 29, 12 * HOUR) == ["00:00", "12:00", "00:00"]
+    assert clocks(put_on, 4, HOUR) == ["00:00", "01:00", "03:00", "04:00", "05:00"]
+    # A whole day that there never was, between two others.
+    samoa = ZoneInfo("Pacific/Apia")
+    span = datetime(2011, 12, 29, 10, tzinfo=UTC), datetime(2011, 12, 31, tzinfo=UTC)
+    for interval, days in ((DAY, [29, 31]), (12 * HOUR, [29, 29, 31, 31])):
+        assert [each.astimezone(samoa).day for each in cut(*span, interval, samoa)] == days
+    # What does not divide the day begins anew at midnight, days in threes do not.
+    assert clocks(MAY, 40, 7 * HOUR, UTC) == ["00:00", "07:00", "14:00", "21:00", "00:00", "07:00", "14:00"]
+    assert [each.day for each in cut(MAY, MAY + 7 * DAY, 3 * DAY, UTC)] == [1, 4, 7]
+
+
+CHANGES = [
+    ("Europe/Berlin", datetime(2026, 3, 29, 1, tzinfo=UTC)),
+    ("Europe/Berlin", datetime(2026, 10, 25, 1, tzinfo=UTC)),
+    ("America/Havana", datetime(2026, 3, 8, 5, tzinfo=UTC)),  # at midnight
+    ("America/Havana", datetime(2026, 11, 1, 5, tzinfo=UTC)),
+    ("America/Santiago", datetime(2026, 4, 5, 3, tzinfo=UTC)),  # to the day before
+    ("Australia/Lord_Howe", datetime(2026, 4, 4, 15, tzinfo=UTC)),  # half an hour
+    ("Australia/Lord_Howe", datetime(2026, 10, 3, 15, 30, tzinfo=UTC)),
+    ("Africa/Casablanca", datetime(2026, 2, 15, 2, tzinfo=UTC)),
+    ("Pacific/Apia", datetime(2011, 12, 30, 10, tzinfo=UTC)),
+    ("Asia/Kathmandu", datetime(2026, 5, 1, tzinfo=UTC)),
+]
+
+
+@given(
+    st.sampled_from(CHANGES),
+    st.integers(-2000, 0),
+    st.integers(0, 3000),
+    st.sampled_from([15, 30, 60, 90, 120, 360, 420, 720, 1000]),
+)
+def test_an_interval_begins_whenever_the_clock_shows_a_multiple_of_it(change, before, length, minutes):
+    zone, start = ZoneInfo(change[0]), change[1] + before * MINUTE
+    found = cut(start, start + length * MINUTE, minutes * MINUTE, zone)
+    expected, day = [start], start.astimezone(zone).date()
+    for instant in (start + minute * MINUTE for minute in range(1, length + 1)):
+        clock = instant.astimezone(zone)
+        if clock.date() > day or (clock.hour * 60 + clock.minute) % minutes == 0:
+            expected.append(instant)
+        day = max(day, clock.date())
+    assert found == expected
 
 
 LATER = at(1000)
