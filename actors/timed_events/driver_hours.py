@@ -1,13 +1,13 @@
 """Events of drivers who near or exceed a limit of driving or resting time (docs/drivers.md#events).
 
 When devices drove is read of the events of motion, which all servers store: at first those of four weeks,
-then each minute the newest, and all again each hour, since what was entered by hand or came late may concern
-them.
+then each minute the newest. Those of a device are all read again when older ones were stored here, and each
+day, since another server may have stored some. What was entered by hand is looked up each hour.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from itertools import takewhile
+from itertools import islice
 from typing import NamedTuple
 
 import trio
@@ -25,20 +25,34 @@ from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.rules.assigned_drivers import assigned_driver
 from motorpool.actors.rules.driver_hours import LOOK_BACK, Breach, Span, hours_at, joined
 from motorpool.actors.rules.rule_settings import RULE_KEYS, RuleSettings, read_rule_settings
+from motorpool.actors.timed_events.drives import (
+    EPOCH,
+    Drive,
+    card_of,
+    continued,
+    drivers_in,
+    pack,
+    since,
+    unpack,
+)
 from motorpool.actors.timed_events.timed_rule import Batch, TimedRule
 from motorpool.runtime import System
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.devices import driver_assignments
 from motorpool.storage.devices.driver_assignments import DriverAssignment
+from motorpool.storage.errors import StorageError
 from motorpool.storage.plain_tables import DRIVERS
 from motorpool.storage.records import Driver, Event
 from motorpool.storage.rules import driver_hours, timed_events
-from motorpool.storage.rules.driver_hours import MARKS, Motion
+from motorpool.storage.rules.driver_hours import MARKS, MOTIONS, Motion
 
 DEVICES_PER_READ = 100
+"""Devices of which the newest events, or what was entered by hand, are read in one statement."""
 DEVICES_AT_ONCE = 10
-"""Devices after which others get their turn: each may have hundreds of drives."""
+"""Devices of which all are, and after which others get their turn: each may have hundreds of drives."""
+DEVICES_LISTED = 10_000
+"""Ids that are read in one statement."""
 DRIVERS_AT_ONCE = 5
 """Drivers after whom others get their turn."""
 ASK_SECONDS = 30.0
@@ -46,8 +60,12 @@ EVERY = timedelta(minutes=1)
 """Interval at which is looked who drives."""
 NEWEST = timedelta(hours=2)
 """Events of motion that are read again each time."""
-REREAD = timedelta(hours=1)
-"""Interval at which all are."""
+LATE = timedelta(hours=1)
+"""Events that are stored so much later may have been missed by that."""
+REASSIGN = timedelta(hours=1)
+"""Interval at which is looked up who drove by hand."""
+REREAD = timedelta(days=1)
+"""Interval at which all events of a device are read again, each minute those of other devices."""
 MAX_AGE = timedelta(days=1)
 """What was exceeded longer ago, while no server ran, makes no event."""
 HORIZON = timedelta(hours=1)
@@ -56,15 +74,6 @@ SILENCE = timedelta(minutes=10)
 """A device that drives and has reported nothing for longer warns of nothing."""
 KEYS = tuple(sorted(key for key in RULE_KEYS if key.startswith("driverHours.")))
 _FIELDS = frozenset({f"attributes.{key}" for key in KEYS})
-
-
-class _Drive(NamedTuple):
-    """A device drove."""
-
-    start: datetime
-    end: datetime | None
-    """None: it drives."""
-    reported: str | None
 
 
 class _Driven(NamedTuple):
@@ -80,8 +89,8 @@ class _Driven(NamedTuple):
 class _Waiting(NamedTuple):
     """Until when a driver need not be looked at."""
 
-    known: list[tuple[_Drive, list[DriverAssignment] | None]]
-    """Of each device the last drive, and the assignments."""
+    known: list[bytes]
+    """The drives of each device."""
     until: datetime
 
 
@@ -95,13 +104,11 @@ class DriverHours(TimedRule):
         self._database = database
         self._system = system
         self._configuration = configuration
-        self._drives: dict[int, list[_Drive]] = {}
-        """By device, in order."""
-        self._assigned: dict[int, list[DriverAssignment]] = {}
-        """By device, in order."""
+        self._drives: dict[int, bytes] = {}
+        """By device, as `drives.pack` makes them."""
         self._drivers: dict[int, Driver] = {}
-        self._ids: dict[str, int] = {}
-        """Ids of drivers by their unique ids."""
+        self._ids: dict[int, int] = {}
+        """Ids of drivers by what stands for their unique ids."""
         self._of_driver: dict[int, set[int]] = {}
         """The devices that each driver drove."""
         self._watched: dict[int, datetime] = {}
@@ -111,8 +118,16 @@ class DriverHours(TimedRule):
         """By driver."""
         self._due: dict[str, dict[int, tuple[datetime, Event]]] = {}
         """By type of mark and driver, what is to be stored."""
-        self._reread_at: datetime | None = None
-        """When all events of motion are read again; None: now."""
+        self._is_new = True
+        """Whether the events of all devices are yet to be read."""
+        self._unread: dict[int, None] = {}
+        """Devices all of whose events are, in order."""
+        self._changed: set[int] = set()
+        """Devices whose drives are others than at the last look."""
+        self._minute: int | None = None
+        """The minute, since 1970, whose devices were the last to be read in turn."""
+        self._assign_at: datetime | None = None
+        """When is looked up who drove by hand; None: that was read with the events."""
         self._since = MAX_AGE
         """Who drove this long before now is looked at next."""
 
@@ -120,7 +135,7 @@ class DriverHours(TimedRule):
         """Return whether drivers, or limits, may be others."""
         match change:
             case EverythingChanged():
-                self._reread_at = None
+                self._is_new = True
                 return True
             case DriverChanged():
                 return True
@@ -131,8 +146,14 @@ class DriverHours(TimedRule):
             case _:
                 return False
 
+    def seen(self, events: Sequence[Event], now: datetime) -> None:
+        """Note devices whose events of motion were stored so late that they may have been missed."""
+        for event in events:
+            if event.type in MOTIONS and event.event_time < now - LATE and not self._is_new:
+                self._unread[event.device_id] = None
+
     async def load(self, now: datetime) -> None:
-        """Read drivers, and who drove what in four weeks, if there are limits."""
+        """Read drivers if there are limits, and which devices there are."""
         self._due.clear()
         self._waits.clear()
         self._since = MAX_AGE
@@ -141,72 +162,110 @@ class DriverHours(TimedRule):
         )
         rows = await DRIVERS.list(self._database, ListQuery()) if is_limited else []
         self._drivers = {row.id: row for row in rows}
-        self._ids = {row.unique_id: row.id for row in rows}
+        self._ids = {card_of(row.unique_id): row.id for row in rows}
         self._watched = await timed_events.watch(self._database, self.kind, list(self._drivers), now)
         self._marks = await driver_hours.marks(self._database, list(self._drivers))
         if not rows:
             self._forget()
             self.instants.discard(0)
             return
-        if self._reread_at is None or now >= self._reread_at:
+        if self._is_new:
             self._forget()
-            last, since = 0, now - LOOK_BACK
-            while ids := await timed_events.device_ids_after(self._database, last, DEVICES_PER_READ):
-                last = ids[-1]
-                await self._read(ids, since, now)
-            self._reread_at = now + REREAD
-        else:
-            self._of_driver.clear()
-            for index, device_id in enumerate(self._drives):
-                if index % DEVICES_AT_ONCE == 0:
-                    await trio.lowlevel.checkpoint()
-                self._note_drivers(device_id, now)
+            at = 0
+            while ids := await timed_events.device_ids_after(self._database, at, DEVICES_LISTED):
+                at = ids[-1]
+                self._unread.update(dict.fromkeys(ids))
+            self._is_new = False
+        await self._note_all()
         self.instants.put(0, now)
 
     def _forget(self) -> None:
-        self._reread_at = None
+        self._is_new = True
+        self._unread.clear()
+        self._changed.clear()
         self._drives.clear()
-        self._assigned.clear()
         self._of_driver.clear()
 
-    async def _read(self, device_ids: Sequence[int], since: datetime, now: datetime) -> None:
-        """Read the starts and stops of devices since an instant, in place of those that are known."""
-        found: dict[int, list[Motion]] = {}
-        for motion in await driver_hours.motions(self._database, device_ids, since):
-            found.setdefault(motion.device_id, []).append(motion)
-        assigned = await driver_assignments.of_devices(self._database, device_ids, now - LOOK_BACK, now)
-        for device_id in device_ids:
-            self._assigned.pop(device_id, None)
-        for each in assigned:
-            self._assigned.setdefault(each.device_id, []).append(each)
-        for index, (device_id, motions) in enumerate(found.items()):
+    async def _note_all(self) -> None:
+        self._of_driver.clear()
+        for index, (device_id, packed) in enumerate(list(self._drives.items())):
             if index % DEVICES_AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
-            drives = _continued(self._drives.get(device_id, ()), motions, since, now - LOOK_BACK)
-            if drives:
-                # The last one says whether the device drives; others are of use if it is known who drove.
-                known = [each for each in drives[:-1] if self._driver_of(device_id, each, now) is not None]
-                self._drives[device_id] = [*known, drives[-1]]
-                self._note_drivers(device_id, now)
+            self._note_drivers(device_id, packed)
 
-    def _note_drivers(self, device_id: int, now: datetime) -> None:
-        for drive in self._drives[device_id]:
-            driver_id = self._driver_of(device_id, drive, now)
+    async def _read(self, device_ids: Sequence[int], begin: datetime, now: datetime) -> None:
+        """Read the starts and stops of devices since an instant, in place of those that are known."""
+        found: dict[int, list[Motion]] = {}
+        for motion in await driver_hours.motions(self._database, device_ids, begin):
+            found.setdefault(motion.device_id, []).append(motion)
+        assigned = await self._assigned(device_ids, now)
+        for index, device_id in enumerate(device_ids):
+            if index % DEVICES_AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
+            known = self._drives.get(device_id, b"")
+            newest = since(known, begin)
+            drives = continued(list(unpack(newest)), found.get(device_id, ()), begin)
+            packed = pack(_entered(drives, assigned.get(device_id, ()), now))
+            self._note_drivers(device_id, packed)
+            if begin > now - LOOK_BACK:
+                packed = known[: len(known) - len(newest)] + packed
+            self._keep(device_id, packed)
+
+    async def _assign(self, now: datetime) -> None:
+        """Look up who drove by hand in four weeks."""
+        device_ids = sorted(self._drives)
+        for first in range(0, len(device_ids), DEVICES_PER_READ):
+            some = device_ids[first : first + DEVICES_PER_READ]
+            assigned = await self._assigned(some, now)
+            for index, device_id in enumerate(some):
+                if index % DEVICES_AT_ONCE == 0:
+                    await trio.lowlevel.checkpoint()
+                packed = self._drives[device_id]
+                if device_id in assigned or any(by_hand for _, by_hand in drivers_in(packed)):
+                    drives = _entered(unpack(packed), assigned.get(device_id, ()), now)
+                    self._keep(device_id, pack(drives))
+        await self._note_all()
+
+    async def _assigned(self, device_ids: Sequence[int], now: datetime) -> dict[int, list[DriverAssignment]]:
+        found: dict[int, list[DriverAssignment]] = {}
+        for each in await driver_assignments.of_devices(self._database, device_ids, now - LOOK_BACK, now):
+            found.setdefault(each.device_id, []).append(each)
+        return found
+
+    def _keep(self, device_id: int, packed: bytes) -> None:
+        if not packed:
+            self._drives.pop(device_id, None)
+        elif self._drives.get(device_id) != packed:
+            self._drives[device_id] = packed
+            self._changed.add(device_id)
+
+    def _note_drivers(self, device_id: int, packed: bytes) -> None:
+        for card, by_hand in drivers_in(packed):
+            driver_id = by_hand or self._ids.get(card)
             if driver_id is not None:
                 self._of_driver.setdefault(driver_id, set()).add(device_id)
-
-    def _driver_of(self, device_id: int, drive: _Drive, now: datetime) -> int | None:
-        by_hand = assigned_driver(drive.start, drive.end or now, self._assigned.get(device_id, ()))
-        return self._ids.get(drive.reported or "") if by_hand is None else by_hand
 
     async def collect(self, now: datetime) -> Batch:
         """Return what drivers have reached of one kind."""
         if not self._due and self.instants.due(now, 1):
-            if self._reread_at is None or now >= self._reread_at:
-                await self.load(now)
-                if not self._drivers:
-                    return Batch({}, ())
+            if self._unread:
+                # Some at a time, so that other rules have their turn in between.
+                some = list(islice(self._unread, DEVICES_AT_ONCE))
+                for device_id in some:
+                    del self._unread[device_id]
+                try:
+                    await self._read(some, now - LOOK_BACK, now)
+                except StorageError:
+                    self._unread.update(dict.fromkeys(some))
+                    raise
+                self.instants.put(0, now)
+                return Batch({}, ())
+            if self._assign_at is None or now >= self._assign_at:
+                if self._assign_at is not None:
+                    await self._assign(now)
+                self._assign_at = now + REASSIGN
             await self._look(now)
+            self._take_turns(now)
             self.instants.put(0, now + EVERY)
         for mark, due in self._due.items():
             events = [(driver_id, event) for driver_id, (_, event) in due.items()]
@@ -220,29 +279,39 @@ class DriverHours(TimedRule):
         self._due.pop(batch.kind, None)
         self.instants.put(0, now if self._due else now + EVERY)
 
+    def _take_turns(self, now: datetime) -> None:
+        """Have all events of the next devices read again before the next look."""
+        minutes, minute = REREAD // EVERY, (now - EPOCH) // EVERY
+        begin, self._minute = max(self._minute or minute, minute - minutes), minute
+        turns = {each % minutes for each in range(begin + 1, minute + 1)}
+        self._unread.update((number, None) for number in self._drives if number % minutes in turns)
+
     async def _look(self, now: datetime) -> None:
         """Find what drivers have reached who drive or drove of late."""
         device_ids = await driver_hours.moved_since(self._database, now - NEWEST)
         for first in range(0, len(device_ids), DEVICES_PER_READ):
             await self._read(device_ids[first : first + DEVICES_PER_READ], now - NEWEST, now)
-        since = now - self._since
-        active = {
-            driver_id
-            for device_id, drives in self._drives.items()
-            for drive in takewhile(lambda each: each.end is None or each.end >= since, reversed(drives))
-            if (driver_id := self._driver_of(device_id, drive, now)) is not None
-        }
+        active: set[int] = set()
+        for index, (device_id, packed) in enumerate(list(self._drives.items())):
+            if index % DEVICES_PER_READ == 0:
+                await trio.lowlevel.checkpoint()
+            age = MAX_AGE if device_id in self._changed else self._since
+            for card, by_hand in drivers_in(since(packed, now - age)):
+                driver_id = by_hand or self._ids.get(card)
+                if driver_id is not None:
+                    active.add(driver_id)
         for index, driver_id in enumerate(sorted(active)):
             if index % DRIVERS_AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
             await self._look_at(driver_id, now)
         self._since = NEWEST
+        self._changed.clear()
 
     async def _look_at(self, driver_id: int, now: datetime) -> None:
         """Find what a driver has reached, unless nothing can have changed since the last look."""
         row = self._drivers.get(driver_id)
         device_ids = sorted(self._of_driver.get(driver_id, ()))
-        known = [(self._drives[number][-1], self._assigned.get(number)) for number in device_ids]
+        known = [self._drives.get(number, b"") for number in device_ids]
         waits = self._waits.get(driver_id)
         if row is None or (waits is not None and waits.known == known and now < waits.until):
             return
@@ -287,17 +356,27 @@ class DriverHours(TimedRule):
 
     async def _driven(self, row: Driver, device_ids: Sequence[int], now: datetime) -> list[_Driven]:
         """Return when a driver drove in four weeks."""
-        driving = tuple(number for number in device_ids if self._drives[number][-1].end is None)
+        drives = {number: list(unpack(self._drives.get(number, b""))) for number in device_ids}
+        driving = tuple(number for number, found in drives.items() if found and found[-1].end is None)
         latest = await self._system.ref(DIRECTORY).ask(GetLatestPositions(driving), ASK_SECONDS)
         seen = {position.device_id: position.fix_time for position in latest}
+        card = card_of(row.unique_id)
         return [
-            _Driven(Span(drive.start, end), device_id, drive.reported == row.unique_id, drive.end is None)
-            for device_id in device_ids
-            for drive in self._drives[device_id]
-            if (end := drive.end or min(now, seen.get(device_id, drive.start))) > now - LOOK_BACK
+            _Driven(Span(drive.start, end), device_id, drive.card == card, drive.end is None)
+            for device_id, found in drives.items()
+            for drive in found
+            if (drive.by_hand or self._ids.get(drive.card)) == row.id
+            and (end := drive.end or min(now, seen.get(device_id, drive.start))) > now - LOOK_BACK
             and end > drive.start
-            and self._driver_of(device_id, drive, now) == row.id
         ]
+
+
+def _entered(drives: Iterable[Drive], assigned: Sequence[DriverAssignment], now: datetime) -> Iterable[Drive]:
+    """Return drives with the drivers whom users entered."""
+    return (
+        drive._replace(by_hand=assigned_driver(drive.start, drive.end or now, assigned) or 0)
+        for drive in drives
+    )
 
 
 def _event(kind: str, driver: Driver, breach: Breach, at: datetime, driven: Sequence[_Driven]) -> Event:
@@ -312,19 +391,3 @@ def _event(kind: str, driver: Driver, breach: Breach, at: datetime, driven: Sequ
     if breach.at > at:
         attributes["left"] = round((breach.at - at) / timedelta(milliseconds=1))
     return Event(type=kind, event_time=at, device_id=of.device_id, attributes=attributes)
-
-
-def _continued(
-    known: Sequence[_Drive], motions: Sequence[Motion], since: datetime, oldest: datetime
-) -> list[_Drive]:
-    """Return the drives of a device: those known, with what began or ended since an instant read anew."""
-    drives = [drive for drive in known if drive.start < since and (drive.end is None or drive.end > oldest)]
-    if drives and drives[-1].end is not None and drives[-1].end >= since:
-        drives[-1] = drives[-1]._replace(end=None)
-    for motion in motions:
-        drives_now = bool(drives) and drives[-1].end is None
-        if motion.is_moving and not drives_now:
-            drives.append(_Drive(motion.time, None, motion.reported))
-        elif not motion.is_moving and drives_now:
-            drives[-1] = drives[-1]._replace(end=motion.time, reported=drives[-1].reported or motion.reported)
-    return drives

@@ -60,6 +60,7 @@ class TimedEvents(Actor[TimedEventsMessage]):
         self._rules = (self._inactivity, OverdueMaintenance(self._database), self._geofence_calendars, hours)
         self._stale = set(self._rules)
         self.context.listen(DEVICES, self._devices_seen)
+        self.context.listen(EVENTS, lambda events: hours.seen(events, self.context.clock.now()))
 
     def _devices_seen(self, statuses: Sequence[DeviceStatus]) -> None:
         if self._inactivity.seen(statuses):

@@ -8,6 +8,7 @@ from motorpool.storage.database.queries import Queries
 
 MARKS = "driverHours."
 """How the types of marks begin that say which limits of a driver have had their event."""
+MOTIONS = frozenset({"deviceMoving", "deviceStopped"})
 
 
 class Motion(NamedTuple):

@@ -18,7 +18,8 @@ from motorpool.actors.messages.rule_cache import RULE_CACHE
 from motorpool.actors.messages.timed_events import TIMED_EVENTS
 from motorpool.actors.messages.topics import EVENTS
 from motorpool.actors.rules.rule_settings import RuleSettings
-from motorpool.actors.timed_events.driver_hours import _continued
+from motorpool.actors.timed_events import driver_hours
+from motorpool.actors.timed_events.drives import continued, pack, since, unpack
 from motorpool.actors.timed_events.timed_events import TimedEvents
 from motorpool.runtime import ChildSpec
 from motorpool.storage.devices import driver_assignments, position_rows, positions
@@ -41,15 +42,18 @@ def test_what_is_read_piece_by_piece_is_what_is_read_at_once(steps, looks):
     for wait, is_moving in steps:
         minute += wait
         motions.append(Motion(1, is_moving, NOW + minute * MINUTE, "ann" if is_moving else None))
-    oldest = NOW - 1000 * MINUTE
-    drives, seen, now = [], 0, NOW
+    packed, seen, now = b"", 0, NOW
     for look in [*looks, 10_000]:
         now += look * MINUTE
         known = [motion for motion in motions if motion.time <= now]
-        since = min([now - 120 * MINUTE, *(motion.time for motion in known[seen:])])
-        drives = _continued(drives, [motion for motion in known if motion.time >= since], since, oldest)
+        begin = min([now - 120 * MINUTE, *(motion.time for motion in known[seen:])])
+        newest = since(packed, begin)
+        drives = continued(list(unpack(newest)), [each for each in known if each.time >= begin], begin)
+        packed = packed[: len(packed) - len(newest)] + pack(drives)
         seen = len(known)
-    assert drives == _continued([], motions, oldest, oldest)
+    found = list(unpack(packed))
+    assert found == continued([], motions, NOW)
+    assert len(packed) == 32 * len(found)
 
 
 class Fleet:
@@ -244,6 +248,50 @@ async def test_whoever_drove_by_hand_has_the_event_and_not_the_card(
     assert event.attributes["driverId"] == bob.id
     # The card is not theirs.
     assert "driverUniqueId" not in event.attributes
+
+
+async def test_what_was_stored_late_counts_at_once_here_and_in_turn_at_another_server(
+    database, fleet, running, time, make_device, ann, monkeypatch
+):
+    monkeypatch.setattr(driver_hours, "REREAD", 240 * MINUTE)
+    one, two = (await make_device("1")).id, (await make_device("2")).id
+    await DRIVERS.insert(database, Driver(name="Bob", unique_id="bob"))
+    async with running(driver_hours_warning=0.0):
+        await time.settle()
+    await time.passes(600 * 60)
+    async with running(driver_hours_warning=0.0) as system:
+        await fleet.drive(one, 90, 95)
+        await fleet.drive(two, 90, 95, card="bob")
+        await time.settle()
+        await time.passes(120, step=60)
+        # There had been no reception: what was driven until hours ago is stored now.
+        await fleet.drive(one, 100, 380)
+        await fleet.drive(two, 100, 380, card="bob")
+        stopped = Event(type="deviceStopped", event_time=NOW + 380 * MINUTE, device_id=one)
+        system.topic(EVENTS).publish((stopped,))
+        await time.passes(180, step=60)
+        assert await fleet.made() == [("Exceeded", "driving", one, 365)]
+        await time.passes(240 * 60, step=600)
+    assert await fleet.made() == [("Exceeded", "driving", one, 365), ("Exceeded", "driving", two, 365)]
+
+
+async def test_what_was_entered_by_hand_later_counts_within_an_hour(
+    database, fleet, running, time, make_device, ann
+):
+    van = (await make_device("1")).id
+    bob = await DRIVERS.insert(database, Driver(name="Bob", unique_id="bob"))
+    async with running(driver_hours_warning=0.0):
+        await time.settle()
+    await time.passes(900 * 60)
+    await fleet.drive(van, 100, 380, card="")
+    async with running(driver_hours_warning=0.0):
+        await time.settle()
+        await time.passes(120, step=60)
+        span = {"start_time": NOW, "end_time": NOW + 400 * MINUTE}
+        assigned = DriverAssignment(device_id=van, driver_id=bob.id, **span)
+        await driver_assignments.TABLE.insert(database, assigned)
+        await time.passes(3660, step=60)
+    assert await fleet.made() == [("Exceeded", "driving", van, 370)]
 
 
 async def test_without_limits_nothing_is_read_and_nothing_made(
