@@ -55,6 +55,16 @@ def test_units_and_decimals_are_the_readers():
     assert german.alarm("general", "phoneUse:1") == "Telefon in der Hand, Stufe 1"
 
 
+@pytest.mark.parametrize("word", ["driving", "idling", "parked", "stationary", "automotive", "cycling"])
+def test_what_phones_and_computed_attributes_call_an_activity_is_in_all_languages(word):
+    texts = {
+        language: writer(language=language).attribute_text("activity", word)
+        for language in ("de", "es", "fr", "pt", "zh")
+    }
+    assert word not in texts.values()
+    assert writer(language="en").attribute_text("activity", word)[0].isalpha()
+
+
 def test_what_alarms_say_is_not_said_again():
     attributes = {
         "ignition": True,
