@@ -96,7 +96,8 @@ SQL = """
     update deliveries set holds_back = false, attempts = 7
         where id = (select min(id) from deliveries where attempts > 0 and order_key is not null);
     -- A firing for thousands of devices, of which some have no records yet.
-    insert into unfinished_firings (firing, scheduled_command_id, phase, at, command_ids, delays, after_device)
+    insert into unfinished_firings
+            (firing, scheduled_command_id, phase, at, command_ids, delays, after_device)
         select nextval('scheduled_command_firings'), s.id, 'manual', now(),
             array[(s.on_start -> 0 ->> 'commandId')::bigint], array[0], (select min(id) from devices)
         from scheduled_commands s;
