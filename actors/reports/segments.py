@@ -86,9 +86,11 @@ class Segmenter:
         self._is_moving = carry.is_moving
         self._max_speed = carry.max_speed
         self._centimetres = carry.centimetres
-        # Transitions refer to the objects of the window by identity; a stored carry has copies in its tail.
-        window = {point.position_id: point for point in carry.state.window}
-        self._tail = [window.get(point.position_id, point) for point in carry.tail]
+        # Transitions refer to the objects of the state by identity; a stored carry has copies in its tail.
+        known = {point.position_id: point for point in carry.state.window}
+        if carry.state.unsure is not None:
+            known[carry.state.unsure.position_id] = carry.state.unsure
+        self._tail = [known.get(point.position_id, point) for point in carry.tail]
         self._steps = list(carry.steps)
         self._earlier = len(self._tail)
         """How many points of the tail belong to earlier pieces."""
@@ -111,7 +113,7 @@ class Segmenter:
             self._tail.append(point)
             # One without a fix that repeats the last place is not in the window.
             step = 0
-            if state.window and state.window[-1] is point:
+            if state.unsure is point or (state.window and state.window[-1] is point):
                 before = self._path.latest
                 late, step = self._path.add(point)
                 if late:

@@ -26,7 +26,7 @@ LOOK_BACK = timedelta(hours=24)
 """Positions this long before a report are read to continue the state machine."""
 FINISHED = timedelta(hours=2)
 """Time after the end of a day at which its result is kept: twice `report_days.LATE`."""
-RULES = 2
+RULES = 3
 """Version of the rules that find trips; what is kept was found by the present one."""
 BATCH = 31
 """Pieces whose ends are read, and that are stored, in one statement."""

@@ -72,9 +72,9 @@ def rebuild_trip(
         if has_turned and transitions:
             # Positions before these told otherwise: there was no event.
             state = replace(state, is_moving=is_moving, anchor=anchor, elsewhere=before.elsewhere)
-        elif since is not None and position.id == since.id:
+        elif anchor is not None and position.id == anchor.position_id:
             has_turned = True
-            state = replace(state, is_moving=is_moving, anchor=anchor, elsewhere=None)
+            state = state.turned(anchor, settings, is_moving=is_moving)
     if anchor is None:
         anchor = state.anchor
     elsewhere = None

@@ -24,6 +24,9 @@ WINDOW_SPANS = 10
 has stopped, however it moves there."""
 STILL_SHARE = 0.1
 """Of `min_distance`: a device that remains within this has come to rest."""
+STEPS = 4
+"""Parts of `min_duration` that the steps are long, along which the way of a receiver that drifts is measured:
+in shorter ones its noise looks like a way there and back."""
 STRAIGHT = 0.6
 """Share of the way that a drifting receiver seems to have come along, at most."""
 FAST_KNOTS = 1.8
@@ -44,6 +47,8 @@ DETOUR = 1.5
 """Times as long as the straight way is what a device may have come along while it was silent."""
 NEAR_SHARE = 0.05
 """Of `min_distance`: a point this close to both the one before and the one after adds nothing to them."""
+SAME_STEP = 0.15
+"""Share by which steps of a device that reports by distance differ at most."""
 SLOTS = 12
 """Parts of `min_duration` of whose points those that are near to each other are kept once."""
 MAX_WINDOW_POINTS = 256
@@ -114,6 +119,8 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
     """How many points in a row were."""
     elsewhere: TrackPoint | None = None
     """Where a device stands that was found elsewhere than at its anchor, but was not seen on the way."""
+    unsure: TrackPoint | None = None
+    """The last point, if it alone tells that a device that stands has left; not in the window."""
 
     def believes(self, point: TrackPoint, settings: TripSettings) -> bool:
         """Return whether the device can be at `point` then.
@@ -124,7 +131,7 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
         window, limit = self.window, settings.implausible_speed
         if not window or not limit:
             return True
-        newest = window[-1]
+        newest = self.unsure or window[-1]
         if point.ahead > newest.ahead + AHEAD and self.doubts < DOUBTS:
             return False
         return is_reachable(newest, point, limit) or (
@@ -133,7 +140,16 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
 
     def doubting(self, point: TrackPoint) -> "TripState":
         """Return the state after a point that it does not believe."""
-        return TripState(self.is_moving, self.anchor, self.window, point, self.doubts + 1, self.elsewhere)
+        doubts = self.doubts + 1
+        return TripState(self.is_moving, self.anchor, self.window, point, doubts, self.elsewhere, self.unsure)
+
+    def turned(self, anchor: TrackPoint, settings: TripSettings, *, is_moving: bool) -> "TripState":
+        """Return the state in which the device started or stopped at `anchor`, so that no point is unsure."""
+        window = self.window
+        if self.unsure is not None:
+            limits = _limits(settings)
+            window = _extended(window, self.unsure, limits, limits.kept)
+        return TripState(is_moving, anchor, window, self.doubtful, self.doubts)
 
 
 class _Limits(NamedTuple):
@@ -149,6 +165,8 @@ class _Limits(NamedTuple):
     """Metres: the extent of a rest."""
     still: float
     """Metres, of a receiver that does not drift."""
+    step: timedelta
+    """Of the way of one that does."""
     near: float
     """Metres between points of which one is enough."""
     span: timedelta
@@ -188,7 +206,7 @@ def advance(
     `point` or one of the window, and its fix time is never before that of the transition before it.
     `is_believed` says that `state.believes` has answered yes already.
     """
-    anchor, window = state.anchor, state.window
+    anchor, window, unsure = state.anchor, state.window, state.unsure
     if anchor is None or not window:
         if point.is_nowhere:
             return state, _NONE
@@ -197,10 +215,39 @@ def advance(
     if not (is_believed or state.believes(point, settings)):
         return state.doubting(point), _NONE
     limits = _limits(settings)
-    newest = window[-1]
-    if not point.valid and (point.is_nowhere or _is_ignored(point, newest, limits)):
+    if not point.valid and (point.is_nowhere or _is_ignored(point, unsure or window[-1], limits)):
         return state, _NONE
+    if unsure is None:
+        return _advance(state, anchor, point, settings, limits)
+    state = TripState(state.is_moving, anchor, window, state.doubtful, state.doubts, state.elsewhere)
+    started = _NONE
+    if point.fix_time - unsure.fix_time >= limits.kept or not is_within(
+        state.elsewhere or anchor, point, limits.distance
+    ):
+        state, started = _advance(state, anchor, unsure, settings, limits, is_sure=True)
+    state, transitions = _advance(state, state.anchor or anchor, point, settings, limits)
+    return state, started + transitions
+
+
+def _advance(
+    state: TripState,
+    anchor: TrackPoint,
+    point: TrackPoint,
+    settings: TripSettings,
+    limits: _Limits,
+    *,
+    is_sure: bool = False,
+) -> tuple[TripState, tuple[Transition, ...]]:
+    """Do that for a point that says something, without an `unsure` one before it.
+
+    `is_sure` says that it shows a start by itself.
+    """
+    window = state.window
+    newest = window[-1]
     limit = settings.implausible_speed
+    if state.doubtful is not None and _is_wrong(state.doubtful, window, point, limit):
+        window = window[:-1]
+        newest = window[-1]
     if limit and not is_reachable(newest, point, limit):
         # It was elsewhere all the time, or is now wrong: no way was seen that led there.
         is_found = not (state.is_moving or is_within(anchor, point, limits.distance))
@@ -215,7 +262,8 @@ def advance(
             if point.speed >= FAST_KNOTS:
                 return TripState(True, newest, (point,)), started
             return TripState(False, point, (point,)), (*started, Transition(False, point))
-    window = _extended(window, point, limits, limits.kept if state.is_moving else limits.far)
+    before = window
+    window = _extended(before, point, limits, limits.kept if state.is_moving else limits.far)
     if state.is_moving:
         is_short = point.fix_time - max(window[0].fix_time, anchor.fix_time) < limits.kept
         if is_short and 2 * gap < limits.duration and _has_just_moved(window, limits):
@@ -227,11 +275,15 @@ def advance(
         stopped = Transition(False, begin)
         if is_within(begin, point, limits.distance) or not _has_left(begin, window, gap, limits):
             return TripState(False, begin, window), (stopped,)
+        if not is_sure and _is_unconfirmed(begin, newest, gap, limits):
+            return TripState(False, begin, before, unsure=point), (stopped,)
         start = _start_of_trip(window, begin, limits)
         return TripState(True, start, window), (stopped, Transition(True, start))
     place = state.elsewhere or anchor
     if is_within(place, point, limits.distance) or not _has_left(place, window, gap, limits):
         return TripState(False, anchor, window, None, 0, state.elsewhere), _NONE
+    if not is_sure and _is_unconfirmed(place, newest, gap, limits):
+        return TripState(False, anchor, before, None, 0, state.elsewhere, point), _NONE
     start = _start_of_trip(window, place, limits)
     return TripState(True, start, window), (Transition(True, start),)
 
@@ -246,6 +298,7 @@ def _limits(settings: TripSettings) -> _Limits:
         stop_gap=settings.stop_gap,
         rest=REST_SHARE * settings.min_distance,
         still=STILL_SHARE * settings.min_distance,
+        step=span / STEPS,
         near=NEAR_SHARE * settings.min_distance,
         span=span,
         kept=WINDOW_SPANS * span,
@@ -270,6 +323,25 @@ def is_reachable(before: TrackPoint, point: TrackPoint, knots: float) -> bool:
     if reported > knots:
         reach *= reported / knots
     return _metres(before, point) <= max(LEAST_JUMP, reach)
+
+
+def _is_wrong(doubtful: TrackPoint, window: Sequence[TrackPoint], point: TrackPoint, knots: float) -> bool:
+    """Whether not the doubtful point but the one before it was wrong, as `point` agrees with the former.
+
+    So it is if the device comes there from the point before both, and that is nearer.
+    """
+    if len(window) < 2 or not knots or not is_reachable(doubtful, point, knots):
+        return False
+    before, newest = window[-2], window[-1]
+    return is_reachable(before, doubtful, knots) and _metres(before, newest) > 2 * _metres(before, doubtful)
+
+
+def _is_unconfirmed(place: TrackPoint, newest: TrackPoint, gap: float, limits: _Limits) -> bool:
+    """Whether a point that shows a start after a silence of `gap` may be wrong, as after a sleep.
+
+    After a longer silence the next point may be as late.
+    """
+    return limits.duration <= gap < limits.kept.total_seconds() and is_within(place, newest, limits.distance)
 
 
 def _is_ignored(point: TrackPoint, newest: TrackPoint, limits: _Limits) -> bool:
@@ -319,12 +391,12 @@ def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limit
 
 
 def _has_just_moved(window: Sequence[TrackPoint], limits: _Limits) -> bool:
-    """Whether the device reported within `duration` that it moves."""
+    """Whether the device reported within `duration` that it moves, and was not yet where it is now."""
     since = window[-1].fix_time - limits.span
     for point in reversed(window):
         if point.fix_time <= since:
             return False
-        if point.speed >= FAST_KNOTS:
+        if point.speed >= FAST_KNOTS and not is_within(point, window[-1], limits.still):
             return True
     return False
 
@@ -348,7 +420,8 @@ def _begin_of_stop(window: Sequence[TrackPoint], since: datetime, limits: _Limit
     if begin and window[begin - 1].fix_time > since:
         before, point = window[begin - 1], window[begin]
         gap = (point.fix_time - before.fix_time).total_seconds()
-        if gap >= limits.duration / 2 and 2 * _seconds_of_way(before, point) < gap:
+        is_near = is_within(before, point, limits.distance)
+        if is_near and gap >= limits.duration / 2 and 2 * _seconds_of_way(before, point) < gap:
             begin -= 1
     if (end - window[begin].fix_time).total_seconds() < limits.duration:
         return None
@@ -361,7 +434,7 @@ def _is_past(before: TrackPoint, point: TrackPoint, limits: _Limits) -> bool:
     if seconds < limits.duration:
         return False
     metres = _metres(before, point)
-    return limits.distance <= metres and metres * limits.duration < limits.distance * seconds
+    return limits.rest <= metres and metres * limits.duration < 2 * limits.distance * seconds
 
 
 def _first_of_rest(
@@ -376,7 +449,11 @@ def _first_of_rest(
     is_still = newest.speed < FAST_KNOTS
     is_off = newest.ignition is False
     stays = False
-    first: int | None = last if (end - newest.fix_time).total_seconds() >= limits.duration else None
+    first: int | None = None
+    if (end - newest.fix_time).total_seconds() >= limits.duration and not _reports_by_distance(
+        window, last + 1, limits
+    ):
+        first = last
     later_up = later_right = 0.0
     later_time = newest.fix_time
     for index in range(last - 1, -1, -1):
@@ -396,10 +473,11 @@ def _first_of_rest(
             east = right
         elif right < west:
             west = right
+        later = extent, hypot(way_up, way_right), way
         extent = max(north - south, east - west)
         if extent >= limits.distance:
             break
-        if way_time - point.fix_time >= limits.slot:
+        if way_time - point.fix_time >= limits.step:
             way += hypot(up - way_up, right - way_right)
             way_up, way_right, way_time = up, right, point.fix_time
         seconds = (end - point.fix_time).total_seconds()
@@ -413,19 +491,37 @@ def _first_of_rest(
         if point.ignition is not False:
             is_off = False
         is_moving = point.speed >= FAST_KNOTS
+        rested = extent, hypot(way_up, way_right), way
         if is_moving and is_still:
-            # It may have come to rest soon after it reported that.
+            # It may have come to rest soon after it reported that, where the next point is.
+            rested = later
             seconds -= _seconds_of_way(point, window[index + 1])
         if seconds >= limits.duration:
-            if is_off or (is_still and _is_rest(extent, hypot(way_up, way_right), way, seconds, limits)):
+            if is_off or extent <= limits.still or (is_still and _is_rest(*rested, seconds, limits)):
                 first = index
             elif seconds >= WINDOW_SPANS * limits.duration and (first is None or stays):
                 first, stays = index, True
         if is_moving:
             is_still = False
-            if first is not None and not stays:
+            if first is not None and not stays and extent > limits.still:
                 break
     return first
+
+
+def _reports_by_distance(window: Sequence[TrackPoint], index: int, limits: _Limits) -> bool:
+    """Whether a silence before a point says no more than that a device which reports each so many metres was
+    slow: the steps before it were as long, and it was not seen at rest.
+    """
+    if not 2 < index < len(window):
+        return False
+    before = window[index - 1]
+    step = _metres(before, window[index])
+    if step < limits.rest * (1 - SAME_STEP) or window[index].fix_time - before.fix_time > 3 * limits.span:
+        return False
+    if before.speed < FAST_KNOTS and any(point.speed >= FAST_KNOTS for point in window[: index + 1]):
+        return False
+    earlier = (_metres(window[k - 1], window[k]) for k in (index - 1, index - 2))
+    return all(abs(metres - step) <= SAME_STEP * step for metres in earlier)
 
 
 def _is_rest(extent: float, net: float, way: float, seconds: float, limits: _Limits) -> bool:

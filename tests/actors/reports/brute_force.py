@@ -130,41 +130,82 @@ def _says_nothing(point: Point, last: Point, rules: Rules) -> bool:
 
 def turns(points: Sequence[Point], rules: Rules = DEFAULTS) -> list[tuple[bool, int, int]]:
     """Where the device started (True) and stopped, and where that was seen, as indices."""
-    found: list[tuple[bool, Point]] = []
     seen: list[int] = []
-    moving = False
-    track: list[Point] = []
+    machine = _Machine(rules)
+    unsure: Point | None = None
     for index, (point, kind) in enumerate(zip(points, judge(points, rules), strict=True)):
-        seen += [index - 1] * (len(found) - len(seen))
+        seen += [index - 1] * (len(machine.found) - len(seen))
+        if kind == "implausible":
+            machine.doubtful = point
         if kind in {"implausible", "ignored"}:
             continue
-        if not track:
-            first = place = point
-        turned = found[-1][1] if found else first
-        if kind == "jump" or not track:
-            track = [point]
+        if unsure is not None:
+            is_back = metres(machine.place, point) < rules.distance
+            if not is_back or seconds(unsure, point) >= 10 * rules.duration:
+                machine.take(unsure, is_sure=True)
+        unsure = None if machine.take(point) else point
+    seen += [len(points) - 1] * (len(machine.found) - len(seen))
+    places = {id(point): index for index, point in enumerate(points)}
+    return [
+        (is_moving, places[id(point)], at) for (is_moving, point), at in zip(machine.found, seen, strict=True)
+    ]
+
+
+class _Machine:
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.found: list[tuple[bool, Point]] = []
+        self.moving = False
+        self.track: list[Point] = []
+        self.doubtful: Point | None = None
+        """The position before, if it was implausible."""
+
+    def take(self, point: Point, *, is_sure: bool = False) -> bool:
+        """Continue with a position; return False if it was not taken, since it alone shows a start."""
+        rules, found = self.rules, self.found
+        if not self.track:
+            self.track, self.first, self.place = [point], point, point
+            return True
+        doubtful, self.doubtful = self.doubtful, None
+        if doubtful is not None and self._is_wrong(doubtful, point):
+            self.track = self.track[:-1]
+        turned = found[-1][1] if found else self.first
+        before, gap = self.track[-1], seconds(self.track[-1], point)
+        if rules.fastest and not can_reach(before, point, rules.fastest):
             # It stands there, or after all where it stopped.
-            place = turned if metres(turned, point) < rules.distance else point
-            continue
-        before, gap = track[-1], seconds(track[-1], point)
+            self.track = [point]
+            self.place = turned if metres(turned, point) < rules.distance else point
+            return True
         way = metres(before, point)
         if gap > STOP_GAP and way >= rules.distance and way * rules.duration > rules.distance * gap:
-            found += [(False, before)] * moving + [(True, before)] + [(False, point)] * (not point.is_moving)
-            moving, place, track = point.is_moving, point, [point]
-            continue
-        track = _recent([*track, point], rules, is_on_trip=moving)
-        if moving:
-            stop = _stop(track, turned.time, rules)
+            found += [(False, before)] * self.moving + [(True, before)]
+            found += [(False, point)] * (not point.is_moving)
+            self.moving, self.place, self.track = point.is_moving, point, [point]
+            return True
+        earlier, self.track = self.track, _recent([*self.track, point], rules, is_on_trip=self.moving)
+        if self.moving:
+            stop = _stop(self.track, turned.time, rules)
             if stop is None:
-                continue
+                return True
             found.append((False, stop))
-            moving, place = False, stop
-        if metres(place, point) >= rules.distance and _has_left(track, place, rules):
-            found.append((True, _start(track, place, rules)))
-            moving = True
-    seen += [len(points) - 1] * (len(found) - len(seen))
-    places = {id(point): index for index, point in enumerate(points)}
-    return [(is_moving, places[id(point)], at) for (is_moving, point), at in zip(found, seen, strict=True)]
+            self.moving, self.place = False, stop
+        if metres(self.place, point) >= rules.distance and _has_left(self.track, self.place, rules):
+            was_there = metres(self.place, before) < rules.distance
+            if was_there and rules.duration <= gap < 10 * rules.duration and not is_sure:
+                self.track, self.doubtful = earlier, None
+                return False
+            found.append((True, _start(self.track, self.place, rules)))
+            self.moving = True
+        return True
+
+    def _is_wrong(self, doubtful: Point, point: Point) -> bool:
+        """Whether not the doubtful position but the one before it was wrong."""
+        fastest = self.rules.fastest
+        if len(self.track) < 2 or not fastest or not can_reach(doubtful, point, fastest):
+            return False
+        before, last = self.track[-2:]
+        is_nearer = metres(before, last) > 2 * metres(before, doubtful)
+        return is_nearer and can_reach(before, doubtful, fastest)
 
 
 def _recent(track: list[Point], rules: Rules, *, is_on_trip: bool) -> list[Point]:
@@ -182,16 +223,19 @@ def _recent(track: list[Point], rules: Rules, *, is_on_trip: bool) -> list[Point
 def _stop(track: Sequence[Point], since: datetime, rules: Rules) -> Point | None:
     """The position at which a stop began that is seen at the last one; the trip began at `since`."""
     point, before = track[-1], track[-2]
-    gap, way = seconds(before, point), metres(before, point)
+    gap = seconds(before, point)
     resting, until = list(track), point.time
-    was_silent = gap >= rules.duration and way >= rules.distance
-    if point.is_moving or (was_silent and way * rules.duration < rules.distance * gap):
+    if point.is_moving or _is_past(before, point, rules):
         resting, until = list(track[:-1]), _departure(before, point, 1.5)
     is_short = (point.time - max(track[0].time, since)).total_seconds() < 10 * rules.duration
-    has_just_moved = any(each.is_moving for each in track if seconds(each, point) < rules.duration)
+    has_just_moved = any(
+        each.is_moving and metres(each, point) >= rules.distance / 10
+        for each in track
+        if seconds(each, point) < rules.duration
+    )
     if is_short and has_just_moved and 2 * gap < rules.duration:
         return None
-    first = _rest(resting, until, since, rules)
+    first = _rest(resting, until, since, rules, track)
     if first is None:
         return None
     is_there = _place(resting[first:], rules)
@@ -199,15 +243,28 @@ def _stop(track: Sequence[Point], since: datetime, rules: Rules) -> Point | None
     if begin > 0 and resting[begin - 1].time > since:
         silence = seconds(resting[begin - 1], resting[begin])
         came = _time_of_way(resting[begin - 1], resting[begin])
-        if silence >= rules.duration / 2 and came < silence - came:
+        is_near = metres(resting[begin - 1], resting[begin]) < rules.distance
+        if is_near and silence >= rules.duration / 2 and came < silence - came:
             begin -= 1
     if (until - resting[begin].time).total_seconds() < rules.duration:
         return None
     return resting[begin]
 
 
-def _rest(track: Sequence[Point], until: datetime, since: datetime, rules: Rules) -> int | None:
-    """The index of the first position of a rest that goes on from the last of `track` until `until`."""
+def _is_past(before: Point, point: Point, rules: Rules) -> bool:
+    """Whether a silence ends elsewhere, in most of which the device rested."""
+    gap, way = seconds(before, point), metres(before, point)
+    is_silence = gap >= rules.duration and way >= rules.distance / 4
+    return is_silence and way / gap < 2 * rules.distance / rules.duration
+
+
+def _rest(
+    track: Sequence[Point], until: datetime, since: datetime, rules: Rules, whole: Sequence[Point]
+) -> int | None:
+    """The index of the first position of a rest that goes on from the last of `track` until `until`.
+
+    `track` is the beginning of `whole`.
+    """
     last = len(track) - 1
 
     def lasted(index: int) -> float:
@@ -218,43 +275,61 @@ def _rest(track: Sequence[Point], until: datetime, since: datetime, rules: Rules
         reach -= 1
     found = None
     for index in range(last, reach - 1, -1):
-        if _is_rest(track, index, until, rules):
+        if _is_rest(track, index, until, rules, whole):
             found = index
         elif found is None and lasted(index) >= 10 * rules.duration and index < last:
             return reach
-        if found is not None and track[index].is_moving and index < last:
+        is_apart = _extent(track[index:]) > rules.distance / 10
+        if found is not None and track[index].is_moving and index < last and is_apart:
             return found
     return found
 
 
-def _is_rest(track: Sequence[Point], index: int, until: datetime, rules: Rules) -> bool:
+def _is_rest(
+    track: Sequence[Point], index: int, until: datetime, rules: Rules, whole: Sequence[Point]
+) -> bool:
     part = track[index:]
     first, following = part[0], part[1:]
     lasted = (until - first.time).total_seconds()
     if not following:
-        return lasted >= rules.duration
+        return lasted >= rules.duration and not _is_by_distance(whole[: len(track) + 1], rules)
     silence, way = seconds(first, following[0]), metres(first, following[0])
     if silence >= rules.duration and way / silence <= rules.distance / 4 / rules.duration:
         return True
     if lasted >= rules.duration and all(each.ignition is False for each in part):
         return True
-    if any(each.is_moving for each in following):
-        return False
-    if first.is_moving:
+    has_stood = not any(each.is_moving for each in following)
+    if first.is_moving and has_stood:
         lasted -= _time_of_way(first, following[0])
+        part = following if _extent(part) > rules.distance / 10 else part
     if lasted < rules.duration:
         return False
     extent = _extent(part)
     if extent <= rules.distance / 10:
         return True
+    if not has_stood:
+        return False
     marks = [part[-1]]
     for each in reversed(part):
-        if seconds(each, marks[-1]) >= rules.duration / 12:
+        if seconds(each, marks[-1]) >= rules.duration / 4:
             marks.append(each)
     along = sum(metres(one, other) for one, other in pairwise(marks))
     return (
         lasted >= rules.duration * extent / (rules.distance / 4) and metres(marks[0], marks[-1]) < 0.6 * along
     )
+
+
+def _is_by_distance(track: Sequence[Point], rules: Rules) -> bool:
+    """Whether the silence before the last position ends a step as long as the two before it."""
+    if len(track) < 4:
+        return False
+    before, point = track[-2:]
+    way = metres(before, point)
+    if way < rules.distance / 4 * 0.85 or seconds(before, point) > 3 * rules.duration:
+        return False
+    if not before.is_moving and any(each.is_moving for each in track):
+        return False
+    return all(abs(metres(one, other) - way) <= 0.15 * way for one, other in pairwise(track[-4:-1]))
 
 
 def _extent(part: Sequence[Point]) -> float:
@@ -291,10 +366,9 @@ def _place(part: Sequence[Point], rules: Rules, most: float = inf) -> Callable[[
 
 def _has_left(track: Sequence[Point], anchor: Point, rules: Rules) -> bool:
     point, before = track[-1], track[-2]
-    gap, way = seconds(before, point), metres(before, point)
     if point.is_moving:
         return True
-    if gap >= rules.duration and (way < rules.distance or way * rules.duration >= rules.distance * gap):
+    if seconds(before, point) >= rules.duration and not _is_past(before, point, rules):
         return True
     if metres(anchor, point) >= 2 * rules.distance and metres(anchor, before) >= rules.distance:
         return True
@@ -312,7 +386,8 @@ def _start(track: Sequence[Point], anchor: Point, rules: Rules) -> Point:
     stood = [k for k in range(last) if track[k].time > anchor.time]
     end = None
     for index in reversed(stood):
-        first = _rest(track[: index + 1], _departure(track[index], track[index + 1]), anchor.time, rules)
+        until = _departure(track[index], track[index + 1])
+        first = _rest(track[: index + 1], until, anchor.time, rules, track)
         if first is not None:
             is_there = _place(track[first : index + 1], rules)
             end = max([first, *(k for k in range(first, index + 1) if is_there(track[k]))])
