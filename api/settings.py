@@ -4,12 +4,12 @@ A key of `[section]` in motorpool.toml is `MOTORPOOL_SECTION_KEY` in the environ
 stand at the top of the file. Sections that actors or the database use are defined with them.
 
 The docstring of a field is the sentence that `motorpool settings` prints; `Meta` holds the bounds (`ge`,
-`le`) and in `extra`:
+`le`, and `max_length` of a list) and in `extra`:
 
 - `unit`: the unit of a number.
 - `choices`: the values allowed.
 - `form`: a further check of the text: "address", "url", "service", "mailbox", "networks", "zone",
-  "forward", "topic", "tiles", "node" or "database".
+  "forward", "topic", "tiles", "tilesUrl", "layer", "origin", "node" or "database".
 - `key`: the attribute of devices and groups that goes before the setting.
 - `secret`: the value is never printed, not even in an error.
 """
@@ -24,6 +24,7 @@ from motorpool.actors.deliveries.notificators import NOTIFICATORS
 from motorpool.actors.geocoding.settings import GeocoderSettings
 from motorpool.actors.settings import FleetSettings
 from motorpool.api.login_settings import LoginSettings, OpenIdSettings, ShareSettings, UserSettings
+from motorpool.api.map_settings import MapSettings
 from motorpool.storage.settings import DatabaseSettings, EncryptionSettings, PostgresSettings
 
 ORDER = (
@@ -192,18 +193,6 @@ class QuotaSettings:
         """Return a quota by its scope, which is "user", "server" or "device", and what it counts."""
         most: int = getattr(self, f"{scope}_{name}")
         return most
-
-
-@dataclass(frozen=True, kw_only=True)
-class MapSettings:
-    """What the console's map shows besides outlines and cities (docs/console.md#map)."""
-
-    tiles: Annotated[str | None, Meta(extra={"form": "tiles"})] = None
-    """URL of raster or vector tiles with {z}, {x} and {y}, or of a MapLibre style, which ends with .json."""
-    attribution: str | None = None
-    """Whom the map names as the source of `tiles` or `file`."""
-    file: Path | None = None
-    """PMTiles file in the data folder, such as `map/region.pmtiles`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -241,6 +241,8 @@ def run_server(
             "MOTORPOOL_ADMIN_EMAIL": EMAIL,
             "MOTORPOOL_ADMIN_PASSWORD": password,
             "MOTORPOOL_REGISTER_UNKNOWN": "true",
+            # Browsers that measure and test ask no other host.
+            "MOTORPOOL_MAP_TILES": "none",
             **(settings or {}),
         }
         database = environment.get("MOTORPOOL_DATABASE", _EMBEDDED)

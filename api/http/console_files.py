@@ -4,10 +4,11 @@ Files in the override folder replace the console's files of the same path; other
 (docs/server.md#files), but never below /api.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import msgspec
 from quart import Response, request
@@ -18,9 +19,11 @@ from motorpool.actors.files.media_store import open_below
 from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.http.file_responses import send_file
 from motorpool.api.http.static_files import StaticFile, answer_file, load_files, make_file
-from motorpool.api.settings import MapSettings, Settings
+from motorpool.api.map_settings import MapSettings
+from motorpool.api.settings import Settings
 
 PAGE = "index.html"
+PLACE_OF_GUESTS = "share"
 UNSERVED = {"chunks.json"}
 
 OVERRIDE_POLICY = (
@@ -37,16 +40,13 @@ class OutsideApi(PathConverter):
     regex = r"(?!api(?:/|$))[^/].*?"
 
 
-def security_policy(settings: MapSettings) -> str:
-    """Return the Content-Security-Policy of the console; nothing but its map may be loaded from elsewhere."""
-    tiles = ""
-    if settings.tiles is not None:
-        parts = urlsplit(settings.tiles)
-        tiles = f" {parts.scheme}://{parts.netloc}"
+def security_policy(origins: Sequence[str]) -> str:
+    """Return the Content-Security-Policy of the console, whose map loads from these other servers."""
+    others = "".join(f" {origin}" for origin in origins)
     # MapLibre has the pictures of its controls as data:, stills and media are blobs.
     return (
-        f"default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'{tiles}; "
-        f"img-src 'self' data: blob:{tiles}; media-src 'self' blob:; style-src 'self'; font-src 'self'; "
+        f"default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'{others}; "
+        f"img-src 'self' data: blob:{others}; media-src 'self' blob:; style-src 'self'; font-src 'self'; "
         "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
     )
 
@@ -56,8 +56,11 @@ def add_console_routes(app: QuartTrio, settings: Settings, override: Path) -> No
 
     A path without a file, opened as a page, is a place of the console and gets the page.
     """
-    policy = security_policy(settings.map)
+    policy = security_policy(settings.map.origins)
     known = {**_load(policy), "map.json": _describe_map(settings.map, policy)}
+    of_guests = known[PAGE]
+    if not settings.map.guests_see_tiles:
+        of_guests = replace(of_guests, policy=security_policy(()))
     map_path = f"map/{settings.map.file.name}" if settings.map.file is not None else None
     app.url_map.converters["outside_api"] = OutsideApi
 
@@ -76,7 +79,7 @@ def add_console_routes(app: QuartTrio, settings: Settings, override: Path) -> No
         if name != path and name in known and not name.endswith(".html"):
             return answer_file(known[name])
         if "." not in path and "text/html" in request.headers.get("Accept", ""):
-            return await console()
+            return answer_file(of_guests) if path == PLACE_OF_GUESTS else await console()
         raise ResourceNotFound("no such file")
 
     async def _send(folder: Path, path: str, caching: str = "no-cache") -> Response | None:
@@ -101,8 +104,8 @@ def _load(policy: str) -> dict[str, StaticFile]:
 
 def _describe_map(settings: MapSettings, policy: str) -> StaticFile:
     described = {
-        "tiles": settings.tiles,
-        "attribution": settings.attribution,
-        "file": f"/map/{settings.file.name}" if settings.file is not None else None,
+        "layers": settings.all_layers,
+        "hosts": settings.origins,
+        "shareTiles": settings.guests_see_tiles,
     }
     return make_file("map.json", msgspec.json.encode(described), policy)

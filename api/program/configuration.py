@@ -55,6 +55,7 @@ class Key:
     default: Value
     least: float | None
     most: float | None
+    """The largest number, or most entries of a list."""
     unit: str
     choices: tuple[str, ...]
     form: str
@@ -150,7 +151,7 @@ def _keys_of(section: str, struct: type[typing.Any]) -> Iterator[Key]:
             kind=kind,
             default=item.default,
             least=meta.ge,
-            most=meta.le,
+            most=meta.le if meta.max_length is None else meta.max_length,
             unit=extra.get("unit", ""),
             choices=extra.get("choices", ()),
             form=extra.get("form", ""),
@@ -247,6 +248,8 @@ def _problem(key: Key, value: Value) -> str:
             return f"is less than {key.least:g}"
         if key.most is not None and value > key.most:
             return f"is more than {key.most:g}"
+    if isinstance(value, tuple) and key.most is not None and len(value) > key.most:
+        return f"has more than {key.most:g} entries"
     if key.choices and value not in key.choices:
         return f"is none of {', '.join(key.choices)}"
     if key.form:

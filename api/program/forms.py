@@ -8,11 +8,9 @@ from urllib.parse import urlsplit
 
 from motorpool.actors.deliveries.notificators.mail import Mail
 from motorpool.actors.devices.protocol_attributes import is_of_a_protocol
+from motorpool.api.map_settings import LAYER, NO_TILES, OPENFREEMAP, ORIGIN, TILES
 from motorpool.codecs.calendars.time_zones import find_zone
 from motorpool.storage.encryption import parse_key
-
-TILES = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?/[!-~]*(\{[zxy]\}[!-~]*|\.json(\?[!-~]*)?)")
-"""The host becomes part of a Content-Security-Policy; a query may hold a key."""
 
 
 def is_url(text: str) -> bool:
@@ -54,8 +52,8 @@ def is_topic(text: str) -> bool:
 
 
 def is_tiles(text: str) -> bool:
-    """Whether it is the address of tiles or of a style of MapLibre."""
-    return bool(TILES.fullmatch(text))
+    """Whether it says which streets the map shows."""
+    return text in {OPENFREEMAP, NO_TILES} or bool(TILES.fullmatch(text))
 
 
 def is_protocol_attribute(text: str) -> bool:
@@ -80,6 +78,8 @@ def is_key(text: str) -> bool:
     return parse_key(text) is not None
 
 
+_TILES_URL = "an address such as https://tiles.example.org/{z}/{x}/{y}.png or https://example.org/style.json"
+
 FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
     "networks": (partial(ip_network, strict=False), "is no network such as 10.0.0.0/8"),
     "protocolAttributes": (is_protocol_attribute, "is no attribute of a protocol such as h02.ack=true"),
@@ -91,10 +91,13 @@ FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
         "is no address such as https://example.org/positions or mqtts://broker.example.org:8883",
     ),
     "topic": (is_topic, "is no topic such as motorpool/{uniqueId}/{kind}"),
-    "tiles": (
-        is_tiles,
-        "is no address such as https://tiles.example.org/{z}/{x}/{y}.png or https://example.org/style.json",
+    "tiles": (is_tiles, f"is neither {OPENFREEMAP}, {NO_TILES} nor {_TILES_URL}"),
+    "tilesUrl": (TILES.fullmatch, f"is not {_TILES_URL}"),
+    "layer": (
+        LAYER.fullmatch,
+        "is no layer such as Satellite https://tiles.example.org/{z}/{x}/{y}.jpg © Somebody",
     ),
+    "origin": (ORIGIN.fullmatch, "is no host such as https://fonts.example.org"),
     "mailbox": (Mail.can_reach, "is no mail address"),
     "zone": (find_zone, "is no time zone such as Europe/Lisbon"),
     "address": (is_address, "is no address such as 127.0.0.1:8082"),

@@ -8,9 +8,10 @@ from quart_trio import QuartTrio
 
 from motorpool.api.http import console_files
 from motorpool.api.http.console_files import add_console_routes
+from motorpool.api.map_settings import MapSettings
 from motorpool.api.program.configuration import load
 from motorpool.api.program.errors import SettingsError
-from motorpool.api.settings import MapSettings, Settings
+from motorpool.api.settings import Settings
 
 PLACES = [
     "",
@@ -31,7 +32,7 @@ POLICY = (
     "img-src 'self' data: blob:; media-src 'self' blob:; style-src 'self'; font-src 'self'; "
     "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
 )
-NO_TILES = MapSettings()
+NO_TILES = MapSettings(tiles="none")
 AS_PAGE = {"Accept": "text/html"}
 
 
@@ -161,21 +162,80 @@ async def test_files_with_a_digest_in_their_names_are_never_asked_for_again(buil
     assert manifest.content_type == "application/manifest+json"
 
 
+def with_hosts(*hosts):
+    """The policy with further hosts."""
+    others = " ".join(("connect-src 'self'", *hosts))
+    return POLICY.replace("connect-src 'self'", others).replace(
+        "data: blob:;", f"data: blob: {' '.join(hosts)};"
+    )
+
+
 @pytest.mark.parametrize(
-    ("tiles", "host"),
+    ("maps", "hosts"),
     [
-        ("https://tiles.example.org/{z}/{x}/{y}.png?key=1", "https://tiles.example.org"),
-        ("http://127.0.0.1:8081/style.json", "http://127.0.0.1:8081"),
+        (MapSettings(), ["https://tiles.openfreemap.org"]),
+        (
+            MapSettings(tiles="https://tiles.example.org/{z}/{x}/{y}.png?key=1"),
+            ["https://tiles.example.org"],
+        ),
+        (MapSettings(tiles="http://127.0.0.1:8081/day", tiles_dark="https://example.org/night"),
+         ["http://127.0.0.1:8081", "https://example.org"]),
+        (
+            MapSettings(
+                tiles="https://example.org/style.json",
+                layers=("Satellite https://photos.example.org/{z}/{x}/{y}.jpg © Somebody, and others",),
+                hosts=("https://*.fonts.example.org",),
+            ),
+            ["https://example.org", "https://photos.example.org", "https://*.fonts.example.org"],
+        ),
+    ],
+)  # fmt: skip
+async def test_only_the_hosts_of_the_layers_enter_the_policy(built, make_client, maps, hosts):
+    client = make_client(maps)
+    policy = (await client.get("/fleet", headers=AS_PAGE)).headers["Content-Security-Policy"]
+    assert policy == with_hosts(*hosts)
+    assert (await (await client.get("/console/map.json")).get_json())["hosts"] == hosts
+
+
+async def test_the_page_learns_which_layers_there_are(make_client):
+    async def layers(maps):
+        described = await (await make_client(maps).get("/console/map.json")).get_json()
+        return [tuple(each.values()) for each in described["layers"]]
+
+    day, night = "https://tiles.openfreemap.org/styles/positron", "https://tiles.openfreemap.org/styles/dark"
+    photos = "https://photos.example.org/{z}/{x}/{y}.jpg"
+    file = Path("map/region.pmtiles")
+    satellite = f"From above  {photos}  © Somebody, and others"
+    own = MapSettings(
+        tiles="https://example.org/day", attribution="© Us", layers=(satellite, f"Bare {photos}")
+    )
+    assert await layers(MapSettings()) == [(day, night, None, None)]
+    assert await layers(NO_TILES) == []
+    assert await layers(MapSettings(file=file)) == [
+        ("/map/region.pmtiles", "/map/region.pmtiles", None, None)
+    ]
+    assert await layers(own) == [
+        ("https://example.org/day", "https://example.org/day", None, "© Us"),
+        (photos, photos, "From above", "© Somebody, and others"),
+        (photos, photos, "Bare", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("maps", "shown"),
+    [
+        (MapSettings(), False),
+        (MapSettings(share_tiles=True), True),
+        (MapSettings(tiles="https://example.org/day"), True),
+        (MapSettings(tiles="https://example.org/day", share_tiles=False), False),
     ],
 )
-async def test_only_the_host_of_the_tiles_enters_the_policy(built, make_client, tiles, host):
-    client = make_client(MapSettings(tiles=tiles, attribution="© Somebody"))
-    policy = (await client.get("/fleet", headers=AS_PAGE)).headers["Content-Security-Policy"]
-    assert policy == POLICY.replace("connect-src 'self'", f"connect-src 'self' {host}").replace(
-        "data: blob:;", f"data: blob: {host};"
-    )
-    described = await client.get("/console/map.json")
-    assert await described.get_json() == {"tiles": tiles, "attribution": "© Somebody", "file": None}
+async def test_guests_ask_other_hosts_only_where_the_settings_say_so(built, make_client, maps, shown):
+    client = make_client(maps)
+    page = await client.get("/share", headers=AS_PAGE)
+    assert (page.status_code, await page.get_data()) == (200, b"<h1>Motorpool")
+    assert page.headers["Content-Security-Policy"] == (with_hosts(*maps.origins) if shown else POLICY)
+    assert (await (await client.get("/console/map.json")).get_json())["shareTiles"] is shown
 
 
 async def test_the_file_of_the_map_is_served_by_ranges_and_nothing_beside_it(make_client, tmp_path):
@@ -183,7 +243,6 @@ async def test_the_file_of_the_map_is_served_by_ranges_and_nothing_beside_it(mak
     (tmp_path / "map" / "region.pmtiles").write_bytes(bytes(range(256)))
     (tmp_path / "map" / "secret.pmtiles").write_bytes(b"secret")
     client = make_client(MapSettings(file=Path("map/region.pmtiles")))
-    assert (await (await client.get("/console/map.json")).get_json())["file"] == "/map/region.pmtiles"
     part = await client.get("/map/region.pmtiles", headers={"Range": "bytes=16-19"})
     assert (part.status_code, await part.get_data()) == (206, bytes([16, 17, 18, 19]))
     assert part.headers["Content-Range"] == "bytes 16-19/256"
@@ -193,16 +252,23 @@ async def test_the_file_of_the_map_is_served_by_ranges_and_nothing_beside_it(mak
 
 
 @pytest.mark.parametrize(
-    "tiles",
+    ("name", "text", "problem"),
     [
-        "tiles.example.org/{z}/{x}/{y}.png",
-        "https://user@tiles.example.org/{z}/{x}/{y}.png",
-        "https://tiles.example.org; script-src *//{z}",
-        "https://tiles.example.org;x/{z}",
-        "https://tiles.example.org/",
-        "ftp://tiles.example.org/style.json",
+        ("TILES", "tiles.example.org/{z}/{x}/{y}.png", "is neither openfreemap, none nor an address"),
+        ("TILES", "https://user@tiles.example.org/{z}/{x}/{y}.png", "is neither"),
+        ("TILES", "https://tiles.example.org; script-src *//{z}", "is neither"),
+        ("TILES", "https://tiles.example.org;x/{z}", "is neither"),
+        ("TILES", "https://tiles.example.org/", "is neither"),
+        ("TILES", "ftp://tiles.example.org/style.json", "is neither"),
+        ("TILES_DARK", "none", "is not an address such as https://tiles"),
+        ("LAYERS", "https://tiles.example.org/{z}/{x}/{y}.png", "is no layer such as Satellite https"),
+        ("LAYERS", "Satellite https://a.b;x/{z}", "is no layer"),
+        ("LAYERS", ",".join(f"L{number} https://example.org/style" for number in range(9)), "more than 8"),
+        ("HOSTS", "fonts.example.org", "is no host such as https://fonts.example.org"),
+        ("HOSTS", "https://example.org/fonts", "is no host"),
+        ("HOSTS", "https://*", "is no host"),
     ],
 )
-def test_a_wrong_address_of_tiles_is_refused_at_the_start(tiles, tmp_path):
-    with pytest.raises(SettingsError, match="is no address such as https://tiles"):
-        load(None, {"MOTORPOOL_MAP_TILES": tiles, "MOTORPOOL_DATA": str(tmp_path)})
+def test_a_wrong_address_of_the_map_is_refused_at_the_start(name, text, problem, tmp_path):
+    with pytest.raises(SettingsError, match=problem):
+        load(None, {f"MOTORPOOL_MAP_{name}": text, "MOTORPOOL_DATA": str(tmp_path)})
