@@ -5,6 +5,7 @@ import contextlib
 import os
 from pathlib import Path
 from unittest.mock import patch
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
@@ -156,6 +157,8 @@ class Visitor:
         self.complaints = []
         self.expected = {NOBODY_YET}
         """Refusals that the journey causes: status and path."""
+        self.refused_by = None
+        """URL of another server, whose refusals are no complaint."""
         self.server_restarts = False
         """Whether the journey stops the server: what it does not answer then is no complaint."""
         self.context = chromium.new_context(
@@ -166,6 +169,7 @@ class Visitor:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", self._heard)
         self.page.on("response", self._answered)
+        self.page.on("request", self._asked)
 
     def open(self, path):
         """Go to an address of the console."""
@@ -230,7 +234,13 @@ class Visitor:
             return
         self.complaints.append(message.text)
 
+    def _asked(self, request):
+        if urlsplit(request.url).scheme.startswith("http") and urlsplit(request.url).hostname != "127.0.0.1":
+            self.complaints.append(f"asks {request.url}")
+
     def _answered(self, response):
+        if self.refused_by and response.url.startswith(self.refused_by):
+            return
         path = response.url.removeprefix(self.server.url).partition("?")[0]
         if self.server_restarts and response.status >= 500:
             return

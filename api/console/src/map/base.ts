@@ -1,98 +1,70 @@
-/** What lies under the vehicles: the map without tiles, or what `[map]` of the settings says (docs/console.md#map). */
+/** What lies under the vehicles: the outlines of the world, and the layers that may be shown over them (docs/console.md#map). */
 
-import { addProtocol, type SourceSpecification, type StyleSpecification } from "maplibre-gl";
+import type { StyleSpecification } from "maplibre-gl";
 import type { Colors } from "./colors";
 import { allowed, type MapPreferences } from "./mapPreferences";
 import { loadPointsOfInterest } from "./pointsOfInterest";
 import { loadWorld, type World, worldLayers, worldSources } from "./world";
 
-/** `/console/map.json`. */
-interface MapSettings {
-  tiles: string | null;
+/** What may be shown over the outlines. */
+export interface Layer {
+  /** Null for the one that is shown first. */
+  name: string | null;
+  /** URL of a style of MapLibre, of tiles, or of a PMTiles file; a path is one of this server. */
+  light: string;
+  /** The URL in the dark theme. */
+  dark: string;
+  /** What the map names as its source, besides what the style says itself. */
   attribution: string | null;
-  /** Path of a PMTiles file on this server. */
-  file: string | null;
 }
 
-type TilesKind = "none" | "style" | "raster" | "vector";
+/** `/console/map.json`. */
+interface MapSettings {
+  layers: Layer[];
+  /** The other servers that the policy of the page lets a map load from. */
+  hosts: string[];
+  /** Whether guests of share links may ask them. */
+  shareTiles: boolean;
+}
 
 /** The base map of a server, in the language of a reader. */
 export interface Base {
-  settings: MapSettings;
-  kind: TilesKind;
-  tiles: SourceSpecification | null;
-  world: World | null;
+  layers: readonly Layer[];
+  world: World;
   /** Points of interest, or null. */
   places: GeoJSON.FeatureCollection | null;
 }
 
-/** Load the base map: the settings, what the reader prefers, and the data of the map without tiles. */
-export async function loadBase(language: string, preferences: MapPreferences): Promise<Base> {
+/** Load the base map: the settings, what the reader prefers, and the outlines of the world. */
+export async function loadBase(
+  language: string,
+  preferences: MapPreferences,
+  isGuest: boolean,
+): Promise<Base> {
   const answer = await fetch(`${import.meta.env.BASE_URL}map.json`);
   if (!answer.ok) throw new Error(`map.json: ${answer.status}`);
   const settings = (await answer.json()) as MapSettings;
-  const url = allowed(preferences.places, settings.tiles, location.origin);
-  const tiles = allowed(preferences.tiles, settings.tiles, location.origin) ?? settings.tiles;
-  const [under, places] = await Promise.all([
-    loadUnder({ ...settings, tiles }, language),
-    url ? loadPointsOfInterest(url) : null,
-  ]);
-  return { ...under, places };
+  const hosts = isGuest && !settings.shareTiles ? [] : settings.hosts;
+  const url = allowed(preferences.places, hosts, location.origin);
+  const tiles = allowed(preferences.tiles, hosts, location.origin);
+  const [world, places] = await Promise.all([loadWorld(language), url ? loadPointsOfInterest(url) : null]);
+  return { layers: layersOf(settings, hosts, tiles), world, places };
 }
 
-async function loadUnder(settings: MapSettings, language: string): Promise<Omit<Base, "places">> {
-  const path = settings.tiles?.replace(/[?#].*$/, "") ?? "";
-  if (path.endsWith(".json")) return { settings, kind: "style", tiles: null, world: null };
-  if (settings.tiles) {
-    const vector = /\.(mvt|pbf)$/.test(path);
-    const tiles: SourceSpecification = vector
-      ? { type: "vector", tiles: [settings.tiles], maxzoom: 15 }
-      : { type: "raster", tiles: [settings.tiles], tileSize: 256, maxzoom: 19 };
-    return { settings, kind: vector ? "vector" : "raster", tiles, world: null };
-  }
-  // A file often covers one region: the world stays under it.
-  const world = await loadWorld(language);
-  if (!settings.file) return { settings, kind: "none", tiles: null, world };
-  const { PMTiles, Protocol, TileType } = await import("pmtiles");
-  const url = new URL(settings.file, location.origin).href;
-  const archive = new PMTiles(url);
-  const { tileType } = await archive.getHeader();
-  const protocol = new Protocol();
-  protocol.add(archive);
-  addProtocol("pmtiles", protocol.tile);
-  const vector = tileType === TileType.Mvt;
-  const source = { url: `pmtiles://${url}` };
+/** The layers whose hosts may be asked; `preferred` is the URL of the one that the reader has in place of the first. */
+function layersOf({ layers }: MapSettings, hosts: readonly string[], preferred: string | null): Layer[] {
+  const own = preferred ? [{ name: null, light: preferred, dark: preferred, attribution: null }] : [];
+  const found = preferred ? layers.filter(({ name }) => name !== null) : layers;
+  const isAllowed = (url: string) => allowed(url, hosts, location.origin) !== null;
+  return [...own, ...found.filter(({ light, dark }) => isAllowed(light) && isAllowed(dark))];
+}
+
+/** The style of the outlines in these colors. */
+export function styleOf(base: Base, colors: Colors): StyleSpecification {
   return {
-    settings,
-    kind: vector ? "vector" : "raster",
-    tiles: vector ? { type: "vector", ...source } : { type: "raster", tileSize: 256, ...source },
-    world,
-  };
-}
-
-/** The style of a base map in these colors, or the address of one. */
-export async function styleOf(
-  base: Base,
-  colors: Colors,
-  language: string,
-): Promise<StyleSpecification | string> {
-  if (base.kind === "style" && base.settings.tiles) return base.settings.tiles;
-  const style: StyleSpecification = {
     version: 8,
     transition: { duration: 0, delay: 0 },
     sources: worldSources(base.world),
-    layers: worldLayers(colors, base.kind === "none"),
+    layers: worldLayers(colors),
   };
-  if (!base.tiles) return style;
-  style.sources.tiles = base.tiles;
-  if (base.kind === "raster") {
-    style.layers.push({ id: "tiles", type: "raster", source: "tiles" });
-    return style;
-  }
-  const { layers, namedFlavor } = await import("@protomaps/basemaps");
-  const flavor = namedFlavor(colors.dark ? "dark" : "light");
-  const drawn = layers("tiles", flavor, { lang: language });
-  // The background would hide the world where a file has nothing.
-  style.layers.push(...drawn.filter((layer) => layer.type !== "background"));
-  return style;
 }

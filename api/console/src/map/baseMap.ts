@@ -1,19 +1,25 @@
-/** A MapLibre map of its own style: base map, theme, light drawing and finer outlines. What else is drawn others add. */
+/**
+ * A MapLibre map of its own style: outlines, a layer over them, theme, light drawing and finer outlines. What else is
+ * drawn others add.
+ */
 
 import {
   type GeoJSONSource,
   Map as MapLibre,
   type MapOptions as MapLibreOptions,
+  ScaleControl,
   setWorkerUrl,
 } from "maplibre-gl";
 import workerUrl from "maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url";
-import { type Base, styleOf } from "./base";
+import { type Base, type Layer, styleOf } from "./base";
+import { BaseLayer, type LayerState } from "./baseLayer";
 import { type Colors, colorsNow, onTheme } from "./colors";
 import { LightDrawing } from "./lightDrawing";
 import "./map.css";
+import { PointerPlace } from "./pointerPlace";
 import { PointsOfInterest } from "./pointsOfInterest";
 import { MapUnavailable } from "./unavailable";
-import { drawIcon, iconScale } from "./vehicles";
+import { drawIcon, iconScale, isIcon } from "./vehicles";
 import { collection, FINE_ZOOM, loadOutlines } from "./world";
 
 // The policy allows workers from files only.
@@ -28,18 +34,26 @@ export interface View {
 
 export interface BaseMapOptions {
   base: Base;
+  /** What is shown over the outlines at first. */
+  layer: Layer | null;
+  /** What is shown over them is another thing now. */
+  onLayer: (state: LayerState) => void;
   language: string;
   /** Null for the whole world. */
   view: View | null;
   /** Name of the map for screen readers. */
   title: string;
+  /** Units of the scale. */
+  units: "metric" | "imperial" | "nautical";
+  /** A place in degrees as the reader writes it. */
+  placeText: (latitude: number, longitude: number) => string;
   /** Whether the map is on pages that are printed. */
   printable?: boolean;
 }
 
 /** What draws on a map. */
 export interface Drawn {
-  /** Add sources and layers to a style that has just been loaded; `font` is what it has letters of. */
+  /** Add sources and layers to a style that has just been loaded; `font` is what names are written in. */
   add(colors: Colors, font: string[]): void;
   /** The style is about to be replaced by that of another theme. */
   leave?(): void;
@@ -54,11 +68,10 @@ const MARK = "drawn";
 /** Make a map in an element. Throws `MapUnavailable` if the browser has no WebGL. */
 export async function openBaseMap(container: HTMLElement, options: BaseMapOptions): Promise<BaseMap> {
   const colors = colorsNow();
-  const style = await styleOf(options.base, colors, options.language);
   const { zoom, latitude, longitude } = options.view ?? WHOLE_WORLD;
   const map = make({
     container,
-    style,
+    style: styleOf(options.base, colors),
     center: [longitude, latitude],
     zoom,
     minZoom: 0,
@@ -67,7 +80,7 @@ export async function openBaseMap(container: HTMLElement, options: BaseMapOption
     dragRotate: false,
     pitchWithRotate: false,
     fadeDuration: 0,
-    locale: { "Map.Title": options.title },
+    locale: { "Map.Title": options.title, "ScaleControl.NauticalMiles": "nmi" },
     // What was drawn last stays there for the printer.
     canvasContextAttributes: { preserveDrawingBuffer: options.printable ?? false },
   });
@@ -92,7 +105,7 @@ export class BaseMap {
   /** What the present style has of it. */
   readonly #added = new Set<Drawn>();
   readonly #endTheme: () => void;
-  #font: string[] = FONT;
+  readonly #layer: BaseLayer;
   #isFine = false;
   #sharp = () => {};
 
@@ -102,11 +115,22 @@ export class BaseMap {
     private colors: Colors,
   ) {
     this.light = new LightDrawing(map, () => this.#sharp());
-    this.#endTheme = onTheme(() => void this.#changeTheme());
-    map.setMissingStyleImageResolver((name) => {
+    this.#endTheme = onTheme(() => this.#changeTheme());
+    this.#layer = new BaseLayer(map, options.language, (state) => {
+      this.#refine();
+      options.onLayer(state);
+    });
+    this.#layer.set(options.layer);
+    map.setMissingStyleImageResolver(async (name) => {
+      if (!isIcon(name) && (await this.#layer.draw(name))) return;
       const icon = drawIcon(name, this.colors);
       if (icon && !map.hasImage(name)) map.addImage(name, icon, { pixelRatio: iconScale });
     });
+    map.on("error", (event) => {
+      if (!this.#layer.hears(event)) console.error(event.error);
+    });
+    map.addControl(new ScaleControl({ maxWidth: 90, unit: options.units }), "bottom-right");
+    map.addControl(new PointerPlace(options.placeText), "bottom-right");
     // Until then there is only water.
     map.getContainer().setAttribute("aria-busy", "true");
     map.once("load", () => map.getContainer().removeAttribute("aria-busy"));
@@ -139,9 +163,14 @@ export class BaseMap {
     this.#sharp = sharp;
   }
 
+  /** Show another layer over the outlines; null for none. */
+  setLayer(layer: Layer | null): void {
+    this.#layer.set(layer);
+  }
+
   /** Whether there are no tiles, so that there is little to see from near. */
   get withoutTiles(): boolean {
-    return this.options.base.kind === "none";
+    return this.#layer.isAbsent;
   }
 
   view(): View {
@@ -159,6 +188,7 @@ export class BaseMap {
 
   close(): void {
     this.#endTheme();
+    this.#layer.close();
     this.light.close();
     this.#drawn.length = 0;
     this.isReady = false;
@@ -169,10 +199,6 @@ export class BaseMap {
     // After a loss of the graphics context, or of its workers, MapLibre brings back what was added to the style.
     const isRestored = this.map.getSource(MARK) !== undefined;
     if (!isRestored) {
-      const { layers } = this.map.getStyle();
-      const other = layers.find((layer) => layer.type === "symbol" && layer.layout?.["text-font"]);
-      const font = other?.type === "symbol" ? other.layout?.["text-font"] : undefined;
-      this.#font = Array.isArray(font) ? (font as string[]) : FONT;
       this.#isFine = false;
       this.#added.clear();
       this.map.addSource(MARK, { type: "geojson", data: collection([]) });
@@ -181,25 +207,26 @@ export class BaseMap {
     this.#refine();
     for (const each of this.#drawn) this.#add(each);
     if (isRestored) this.#sharp();
+    else this.#layer.restart(this.colors.dark);
   }
 
   #add(drawn: Drawn): void {
     if (this.#added.has(drawn)) return;
     this.#added.add(drawn);
-    drawn.add(this.colors, this.#font);
+    drawn.add(this.colors, FONT);
   }
 
-  async #changeTheme(): Promise<void> {
+  #changeTheme(): void {
     this.colors = colorsNow();
-    const style = await styleOf(this.options.base, this.colors, this.options.language);
     this.isReady = false;
+    this.#layer.leave();
     for (const each of this.#drawn) each.leave?.();
-    this.map.setStyle(style, { diff: false });
+    this.map.setStyle(styleOf(this.options.base, this.colors), { diff: false });
   }
 
   /** Finer outlines, once they are needed. */
   #refine(): void {
-    if (this.#isFine || !this.options.base.world || this.map.getZoom() < FINE_ZOOM) return;
+    if (this.#isFine || !this.#layer.needsOutlines || this.map.getZoom() < FINE_ZOOM) return;
     this.#isFine = true;
     loadOutlines(true)
       .then((outlines) => this.setData("outlines", outlines))

@@ -28,9 +28,9 @@ describe("what a reader wants under the vehicles", () => {
   });
 });
 
-test("URLs lead to this server or to the host of the tiles", () => {
-  const tiles = "https://tiles.example/{z}/{x}/{y}.png";
-  const from = (url: string | null, known: string | null = tiles) => allowed(url, known, HERE);
+test("URLs lead to this server or to a host of the settings", () => {
+  const hosts = ["https://tiles.example"];
+  const from = (url: string | null, known: readonly string[] = hosts) => allowed(url, known, HERE);
   expect(from("/depots.kml")).toBe("https://fleet.example/depots.kml");
   expect(from("https://fleet.example/a.kml")).toBe("https://fleet.example/a.kml");
   expect(from("https://tiles.example/other/{z}/{x}/{y}.png")).toBe(
@@ -44,6 +44,6 @@ test("URLs lead to this server or to the host of the tiles", () => {
     "",
   ])
     expect(from(url)).toBeNull();
-  expect(from("https://tiles.example/a", null)).toBeNull();
+  expect(from("https://tiles.example/a", [])).toBeNull();
   expect(from(null)).toBeNull();
 });

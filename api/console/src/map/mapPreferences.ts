@@ -8,7 +8,7 @@ interface Preferring {
 }
 
 export interface MapPreferences {
-  /** URL of tiles or of a style, as `[map] tiles`. */
+  /** URL of tiles or of a style, in place of the streets of `[map] tiles`. */
   tiles: string | null;
   /** URL of a KML file with points of interest. */
   places: string | null;
@@ -28,15 +28,10 @@ export function mapPreferencesOf(
   return { tiles: map === CUSTOM ? server?.mapUrl || null : null, places };
 }
 
-/**
- * The URL as a whole, if the policy of the page lets it be read: from this server, or from the host of the tiles that
- * the settings name. Else null.
- */
-export function allowed(url: string | null, tiles: string | null, here: string): string | null {
-  if (!url) return null;
-  const origins = [here, ...(tiles ? [originOf(tiles, here)] : [])];
-  const origin = originOf(url, here);
-  if (origin === null || !origins.includes(origin)) return null;
+/** The URL as a whole, if the policy of the page lets it be read: from this server, or from one of `hosts`. Else null. */
+export function allowed(url: string | null, hosts: readonly string[], here: string): string | null {
+  const origin = url ? originOf(url, here) : null;
+  if (!url || origin === null || (origin !== here && !hosts.includes(origin))) return null;
   return url.startsWith("/") ? origin + url : url;
 }
 

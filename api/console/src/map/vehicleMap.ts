@@ -2,6 +2,7 @@
 
 import type { Map as MapLibre, MapMouseEvent } from "maplibre-gl";
 import type { Geofence } from "../api/types";
+import type { Layer } from "./base";
 import { type BaseMap, type BaseMapOptions, MOST_ZOOM, openBaseMap, type View } from "./baseMap";
 import { cluster, degreesOf, placeOf, radiusOf, WORLD_PX } from "./clusters";
 import { Marks } from "./marks";
@@ -118,7 +119,7 @@ export class VehicleMap {
     if (isOther) this.#setMarks();
     if (vehicle && follow) this.#center(vehicle, right, this.map.getZoom());
     else if (vehicle && isOther && !this.#stays(vehicle, right)) {
-      const least = this.options.base.kind === "none" ? CHOSEN_ZOOM_WITHOUT_TILES : CHOSEN_ZOOM;
+      const least = this.base.withoutTiles ? CHOSEN_ZOOM_WITHOUT_TILES : CHOSEN_ZOOM;
       this.#center(vehicle, right, Math.max(this.map.getZoom(), least));
     }
     if (isOther) this.#draw();
@@ -160,6 +161,10 @@ export class VehicleMap {
   showAll(): void {
     this.fit();
     this.options.onMove(this.base.view(), true);
+  }
+
+  setLayer(layer: Layer | null): void {
+    this.base.setLayer(layer);
   }
 
   zoomBy(steps: number): void {

@@ -39,7 +39,12 @@ export function addVehicleLayers(map: MapLibre, colors: Colors, font: string[]):
   for (const layer of layersOf(colors, font)) map.addLayer(layer);
 }
 
-/** Draw an icon of ours; null for a name that is not one. */
+/** Whether it is the name of an icon of ours. */
+export function isIcon(name: string): boolean {
+  return name === "city" || STATUSES.includes(name);
+}
+
+/** Draw an icon of ours; an empty one for other names. */
 export function drawIcon(name: string, colors: Colors): ImageData | null {
   const canvas = document.createElement("canvas");
   const small = name === "city";

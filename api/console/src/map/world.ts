@@ -10,6 +10,11 @@ import { measure, plane } from "./rings";
 export const FINE_ZOOM = 5;
 /** Letters come from the fonts of the reader's computer: the style has no `glyphs`. */
 const FONT = ["sans-serif"];
+/** Water, land and borders, and the names above them. */
+export const WORLD_LAYERS = ["water", "land", "borders"] as const;
+export const WORLD_LABELS = ["cities", "countries"] as const;
+/** A layer that draws nothing: what is shown over the outlines lies below it, what the map is about above. */
+export const END_OF_WORLD = "end-of-world";
 /** A country's name is shown from this zoom on, by its area in square degrees. */
 const NAME_ZOOMS = [
   [250, 1.5],
@@ -74,20 +79,19 @@ export async function loadOutlines(fine: boolean): Promise<GeoJSON.FeatureCollec
   );
 }
 
-/** The sources of `world`, or empty ones until it is there. */
-export function worldSources(world: World | null): Record<string, SourceSpecification> {
-  const empty = collection([]);
+/** The sources of the world. */
+export function worldSources({ outlines, names, cities }: World): Record<string, SourceSpecification> {
   return {
-    outlines: { type: "geojson", data: world?.outlines ?? empty, maxzoom: 8, tolerance: 0.2 },
-    countries: { type: "geojson", data: world?.names ?? empty, maxzoom: 8 },
-    cities: { type: "geojson", data: world?.cities ?? empty, maxzoom: 9 },
+    outlines: { type: "geojson", data: outlines, maxzoom: 8, tolerance: 0.2 },
+    countries: { type: "geojson", data: names, maxzoom: 8 },
+    cities: { type: "geojson", data: cities, maxzoom: 9 },
   };
 }
 
-/** Water, land and borders; with `labels` the names of countries and cities as well. */
-export function worldLayers(colors: Colors, labels: boolean): LayerSpecification[] {
+/** Water, land and borders, the names of countries and cities, and `END_OF_WORLD`. */
+export function worldLayers(colors: Colors): LayerSpecification[] {
   const halo = { "text-halo-color": colors["map-land"], "text-halo-width": 1.2 };
-  const land: LayerSpecification[] = [
+  return [
     { id: "water", type: "background", paint: { "background-color": colors["map-water"] } },
     { id: "land", type: "fill", source: "outlines", paint: { "fill-color": colors["map-land"] } },
     {
@@ -97,10 +101,6 @@ export function worldLayers(colors: Colors, labels: boolean): LayerSpecification
       layout: { "line-join": "round" },
       paint: { "line-color": colors["map-border"], "line-width": 0.8 },
     },
-  ];
-  if (!labels) return land;
-  return [
-    ...land,
     {
       id: "cities",
       type: "symbol",
@@ -135,6 +135,7 @@ export function worldLayers(colors: Colors, labels: boolean): LayerSpecification
       },
       paint: { "text-color": colors["map-name"], "text-opacity": 0.85, ...halo },
     },
+    { id: END_OF_WORLD, type: "background", layout: { visibility: "none" } },
   ];
 }
 

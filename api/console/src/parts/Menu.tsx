@@ -6,6 +6,8 @@ export interface MenuItem {
   icon?: IconName;
   run: () => void;
   dangerous?: boolean;
+  /** Whether it is the chosen one of several. */
+  checked?: boolean;
 }
 
 interface MenuProps {
@@ -15,6 +17,8 @@ interface MenuProps {
   at: { x: number; y: number };
   onClose: () => void;
 }
+
+const ITEMS = "[role^=menuitem]";
 
 /** A menu over the page; arrows move, Escape or a press elsewhere closes, the focus returns. */
 export function Menu({ label, items, at, onClose }: MenuProps) {
@@ -30,7 +34,7 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
   }, [at.x, at.y]);
   useEffect(() => {
     const before = document.activeElement;
-    box.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+    box.current?.querySelector<HTMLElement>(ITEMS)?.focus();
     const leave = (event: Event) => {
       if (event.target instanceof Node && !box.current?.contains(event.target)) close.current();
     };
@@ -49,7 +53,7 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
     event.stopPropagation();
     if (step !== undefined) {
       event.preventDefault();
-      const all = [...(box.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
+      const all = [...(box.current?.querySelectorAll<HTMLElement>(ITEMS) ?? [])];
       const next = all.indexOf(document.activeElement as HTMLElement) + step;
       all[(next + all.length) % all.length]?.focus();
     } else if (event.key === "Escape" || event.key === "Tab") {
@@ -64,7 +68,7 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
         <button
           key={item.label}
           type="button"
-          role="menuitem"
+          {...roleOf(item)}
           class={item.dangerous ? "dangerous" : ""}
           onClick={() => {
             close.current();
@@ -72,9 +76,16 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
           }}
         >
           {item.icon && <Icon name={item.icon} size={16} />}
+          {item.checked && <Icon name="check" size={16} />}
           {item.label}
         </button>
       ))}
     </div>
   );
+}
+
+function roleOf({ checked }: MenuItem) {
+  return checked === undefined
+    ? ({ role: "menuitem" } as const)
+    : ({ role: "menuitemradio", "aria-checked": checked } as const);
 }

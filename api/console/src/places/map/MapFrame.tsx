@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { t } from "../../i18n/translate";
 import { Empty } from "../../parts/Empty";
+import { LayersButton } from "./LayersButton";
 import { MapButton } from "./MapButton";
+import { MapCredits } from "./MapCredits";
 import type { Stage } from "./useMap";
 import "./stage.css";
 
@@ -15,7 +17,7 @@ interface MapFrameProps {
 
 /** A map with its buttons and credits, or why there is none. */
 export function MapFrame({ stage, buttons, children }: MapFrameProps) {
-  const { element, map, credits, failure } = stage;
+  const { element, map, layers, shown, failure } = stage;
   return (
     <div class="map-stage">
       <div ref={element} class="map-canvas" />
@@ -23,13 +25,14 @@ export function MapFrame({ stage, buttons, children }: MapFrameProps) {
       {map && (
         <>
           <div class="map-buttons">
+            <LayersButton layers={layers} />
             {buttons}
             <div class="button-pair">
               <MapButton icon="plus" label={t("map.zoomIn")} act={() => map.zoomBy(1)} />
               <MapButton icon="minus" label={t("map.zoomOut")} act={() => map.zoomBy(-1)} />
             </div>
           </div>
-          {credits && <p class="map-credits">{credits}</p>}
+          <MapCredits state={shown} />
         </>
       )}
       {children}

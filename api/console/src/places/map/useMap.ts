@@ -1,14 +1,24 @@
+import { effect } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { coordinates } from "../../format/coordinates";
+import type { Layer } from "../../map/base";
+import type { LayerState } from "../../map/baseLayer";
 import type { BaseMapOptions } from "../../map/baseMap";
 import { mapPreferencesOf } from "../../map/mapPreferences";
 import { MapUnavailable } from "../../map/unavailable";
 import { server, session, style } from "../../state/session";
-import { creditsOf } from "./credits";
+import { chosenLayer } from "./layerChoice";
+
+const UNITS = { km: "metric", mi: "imperial", nmi: "nautical" } as const;
+
+/** What of a map is the same for all places. */
+type Given = Omit<BaseMapOptions, "view" | "title" | "printable">;
 
 /** What the buttons of every map act on. */
 interface Zoomable {
   zoomBy: (steps: number) => void;
+  setLayer: (layer: Layer | null) => void;
   close: () => void;
 }
 
@@ -17,7 +27,10 @@ export interface Stage<M extends Zoomable = Zoomable> {
   element: RefObject<HTMLDivElement | null>;
   /** Null until it is there. */
   map: M | null;
-  credits: string;
+  /** What may be shown over the outlines. */
+  layers: readonly Layer[];
+  /** What is shown over them; null until the map is there. */
+  shown: LayerState | null;
   failure: "map.needsWebgl" | "map.notLoaded" | null;
 }
 
@@ -26,11 +39,12 @@ export interface Stage<M extends Zoomable = Zoomable> {
  * called before the map closes.
  */
 export function useMap<M extends Zoomable>(
-  make: (container: HTMLElement, given: Pick<BaseMapOptions, "base" | "language">) => Promise<M>,
+  make: (container: HTMLElement, given: Given) => Promise<M>,
   onOpen: (map: M) => () => void = () => () => {},
 ): Stage<M> {
   const element = useRef<HTMLDivElement>(null);
-  const [opened, setOpened] = useState<{ map: M; credits: string } | null>(null);
+  const [opened, setOpened] = useState<{ map: M; layers: readonly Layer[] } | null>(null);
+  const [shown, setShown] = useState<LayerState | null>(null);
   const [failure, setFailure] = useState<Stage["failure"]>(null);
   useEffect(() => {
     const container = element.current;
@@ -38,14 +52,16 @@ export function useMap<M extends Zoomable>(
     let close = () => {};
     let gone = false;
     open(container)
-      .then(({ map, credits }) => {
+      .then(({ map, layers }) => {
         if (gone) return map.close();
         const leave = onOpen(map);
+        const endChoice = effect(() => map.setLayer(chosenLayer(layers)));
         close = () => {
+          endChoice();
           leave();
           map.close();
         };
-        return setOpened({ map, credits });
+        return setOpened({ map, layers });
       })
       .catch((problem: unknown) => {
         // Nothing else throws once all is loaded.
@@ -58,10 +74,19 @@ export function useMap<M extends Zoomable>(
   }, []);
 
   async function open(container: HTMLElement) {
-    const language = style.peek().language;
+    const { language, distanceUnit } = style.peek();
     const { loadBase } = await import("../../map/base");
-    const base = await loadBase(language, mapPreferencesOf(session.peek(), server.peek()));
-    return { map: await make(container, { base, language }), credits: creditsOf(base) };
+    const isGuest = Boolean(session.peek()?.temporary);
+    const base = await loadBase(language, mapPreferencesOf(session.peek(), server.peek()), isGuest);
+    const map = await make(container, {
+      base,
+      layer: chosenLayer(base.layers),
+      onLayer: setShown,
+      language,
+      units: UNITS[distanceUnit],
+      placeText: (latitude, longitude) => coordinates(latitude, longitude, style.peek()),
+    });
+    return { map, layers: base.layers };
   }
-  return { element, map: opened?.map ?? null, credits: opened?.credits ?? "", failure };
+  return { element, map: opened?.map ?? null, layers: opened?.layers ?? [], shown, failure };
 }
