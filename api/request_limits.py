@@ -21,6 +21,8 @@ PARSER_THREADS = 2
 HOUR_SECONDS = 3600.0
 WEBHOOK_TESTS = 6
 """Tests of a company's webhook within a minute."""
+ADDRESS_SEARCHES = 30
+"""Searches of addresses within a minute."""
 DOWNLOAD_SECONDS = 600.0
 """Period in which one user's requests for one capture count as one download."""
 
@@ -48,6 +50,8 @@ class RequestLimits:
         """Test messages sent by each user."""
         self.webhook_tests = rate("webhook test", WEBHOOK_TESTS, 60.0)
         """Tests of the webhook of each company."""
+        self.address_searches = rate("address search", ADDRESS_SEARCHES, 60.0)
+        """Searches for which each user has the geocoder asked."""
         self.report_mails = rate("report mail", settings.reports.mails_per_hour)
         """Reports that were mailed to each user."""
         self.downloads = RateLimit(1, DOWNLOAD_SECONDS, clock.monotonic)

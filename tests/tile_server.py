@@ -19,7 +19,9 @@ from typing import Any
 from PIL import Image
 
 EXTENT = 4096
-CREDIT = '<a href="https://example.org/copyright" onclick="alert(1)">© Grid makers</a> <script>alert(1)</script>'
+CREDIT = (
+    '<a href="https://example.org/copyright" onclick="alert(1)">© Grid makers</a> <script>alert(1)</script>'
+)
 STREET = {"day": "#d05f00", "night": "#ffd27f"}
 """The colors of streets, which nothing else of the console has."""
 GROUND = {"day": "#eef2e6", "night": "#20242c"}
@@ -75,7 +77,9 @@ def vector_tile() -> bytes:
     """Encode a tile with streets and a place with names."""
     keys, values = ["name", "name:pt"], ["Grid Street", "Rua da Grelha", "Gridton", "Grelhópolis"]
     streets = [
-        ((EXTENT * at // STEPS + 512, 0), (0, EXTENT)) if upright else ((0, EXTENT * at // STEPS + 512), (EXTENT, 0))
+        ((EXTENT * at // STEPS + 512, 0), (0, EXTENT))
+        if upright
+        else ((0, EXTENT * at // STEPS + 512), (EXTENT, 0))
         for at in range(STEPS)
         for upright in (True, False)
     ]
@@ -117,7 +121,11 @@ def style(theme: str) -> dict[str, Any]:
                 "type": "symbol",
                 "source": "grid",
                 "source-layer": "places",
-                "layout": {"text-field": ["get", "name"], "text-font": ["Noto Sans Bold"], "icon-image": "dot"},
+                "layout": {
+                    "text-field": ["get", "name"],
+                    "text-font": ["Noto Sans Bold"],
+                    "icon-image": "dot",
+                },
                 "paint": {"text-color": STREET[theme]},
             },
         ],
@@ -149,8 +157,14 @@ def serve_tiles(port: int = 0) -> Iterator[TileServer]:
             if match := re.fullmatch(r"/styles/(day|night)", path):
                 self._give(state.styles, json.dumps(style(match[1])).encode(), "application/json")
             elif path == "/tiles.json":
-                described = {"tiles": [f"{state.url}/grid/{{z}}/{{x}}/{{y}}"], "maxzoom": 14, "attribution": CREDIT}
-                self._give("good", json.dumps({"tilejson": "3.0.0", **described}).encode(), "application/json")
+                described = {
+                    "tiles": [f"{state.url}/grid/{{z}}/{{x}}/{{y}}"],
+                    "maxzoom": 14,
+                    "attribution": CREDIT,
+                }
+                self._give(
+                    "good", json.dumps({"tilejson": "3.0.0", **described}).encode(), "application/json"
+                )
             elif path.startswith("/grid/"):
                 self._give(state.tiles, tile, "application/x-protobuf")
             elif path.startswith("/photos/"):

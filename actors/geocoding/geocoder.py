@@ -1,12 +1,15 @@
 """Looks up the addresses of places at a geocoder, with a cache."""
 
+import math
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import quote
 
 import trio
 
 from motorpool.actors.geocoding.addresses import Address, format_address
-from motorpool.actors.geocoding.geocoders import PROVIDERS
+from motorpool.actors.geocoding.geocoders import PROVIDERS, Json
+from motorpool.actors.geocoding.searches import SEARCHES, FoundAddress
 from motorpool.actors.geocoding.settings import GeocoderSettings
 from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Unreachable
 from motorpool.actors.http.http import OutgoingHttp
@@ -20,6 +23,10 @@ MAX_PLACES = 1000
 """Most places that `addresses` looks up; further ones are answered from the cache only."""
 MAX_CONCURRENT = 4
 """Most requests of one call of `addresses` at a time."""
+MAX_SEARCHES = 1000
+"""Searches whose results are remembered."""
+MAX_FOUND = 10
+"""Most results of a search that are read."""
 Place = tuple[float, float]
 """Latitude and longitude, in degrees."""
 
@@ -36,6 +43,7 @@ class Geocoder:
         self._cache: OrderedDict[Place, str] = OrderedDict()
         self._pending: dict[Place, trio.Event] = {}
         self._next_request_at = 0.0
+        self._searches: OrderedDict[tuple[GeocoderSettings, str], tuple[FoundAddress, ...]] = OrderedDict()
 
     async def addresses(self, places: Sequence[Place], *, seconds: float | None = None) -> list[str | None]:
         """Return the addresses of places, None where none is known and none was found in time.
@@ -83,6 +91,37 @@ class Geocoder:
         self._cache.move_to_end(place)
         return self._cache[place]
 
+    async def search(self, keyword: str) -> tuple[FoundAddress, ...]:
+        """Return the places that the geocoder finds by a name or an address, MAX_FOUND at most.
+
+        None where a geocoder of one's own is not known to search.
+
+        Raises:
+            Unreachable: the geocoder gives no answer now.
+            DeliveryRefused: its response cannot be read.
+        """
+        service = self.service
+        search = SEARCHES[service.type] if service.type is not None else None
+        url = search.url_at(service.url) if search is not None else None
+        if search is None or url is None:
+            return ()
+        key = service, " ".join(keyword.casefold().split())
+        if key not in self._searches:
+            try:
+                with trio.fail_after(service.seconds):
+                    await self._wait_for_rate_limit()
+                    parameters = {search.keyword: keyword} if search.keyword else {}
+                    answer = await self._ask(
+                        url.replace("{keyword}", quote(keyword, safe="")), {**parameters, **search.parameters}
+                    )
+            except trio.TooSlowError:
+                raise Unreachable(f"the geocoder gave no answer within {service.seconds:g} s") from None
+            self._searches[key] = self._read_found(answer)
+            while len(self._searches) > MAX_SEARCHES:
+                self._searches.popitem(last=False)
+        self._searches.move_to_end(key)
+        return self._searches[key]
+
     async def _look_up(self, place: Place) -> None:
         done = self._pending[place] = trio.Event()
         try:
@@ -106,41 +145,67 @@ class Geocoder:
         await trio.sleep(turn - now)
 
     async def _request(self, place: Place) -> Address | None:
-        service, provider = self.service, self._provider
+        provider = self._provider
         latitude, longitude = (f"{degrees:.{DECIMALS}f}" for degrees in place)
-        parameters = dict(provider.parameters)
+        parameters = {
+            name: _fill_in(value, latitude, longitude) for name, value in provider.parameters.items()
+        }
+        answer = await self._ask(_fill_in(self.service.url or provider.url, latitude, longitude), parameters)
+        if answer.status in provider.no_address:
+            return None
+        content = self._content(answer)
+        try:
+            return provider.read(content)
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError):
+            raise DeliveryRefused("the geocoder's answer cannot be read") from None
+
+    async def _ask(self, url: str, parameters: Mapping[str, str]) -> HttpResponse:
+        """Send a request with key and language."""
+        service, provider = self.service, self._provider
+        sent = dict(parameters)
         if provider.key and service.key:
-            parameters[provider.key] = service.key
+            sent[provider.key] = service.key
         if provider.language and service.language:
-            parameters[provider.language] = service.language
+            sent[provider.language] = service.language
         GEOCODER_REQUESTS.value += 1
         try:
-            answer = await self._http.request(
+            return await self._http.request(
                 "GET",
-                _fill_in(service.url or provider.url, latitude, longitude),
+                url,
                 trusted=True,
-                params={name: _fill_in(value, latitude, longitude) for name, value in parameters.items()},
+                params=sent,
                 headers={"Accept": "application/json"},
                 seconds=service.seconds,
                 max_bytes=MAX_RESPONSE_BYTES,
             )
         except OutgoingError as error:
             raise Unreachable(f"the geocoder was not reached: {error}") from None
-        return self._read(answer)
 
-    def _read(self, answer: HttpResponse) -> Address | None:
-        if answer.status in self._provider.no_address:
-            return None
+    def _content(self, answer: HttpResponse) -> Json:
         if not answer.ok:
             # The content is left out: it may repeat the request with its key.
             raise Unreachable(f"the geocoder answers {answer.status}")
         content = answer.json()
+        if isinstance(content, dict) and content.get("status") in self._provider.failures:
+            raise Unreachable(f"the geocoder answers {content['status']}")
+        return content
+
+    def _read_found(self, answer: HttpResponse) -> tuple[FoundAddress, ...]:
+        if answer.status in self._provider.no_address:
+            return ()
+        content, found = self._content(answer), []
+        assert self.service.type is not None
+        form = SEARCHES[self.service.type].form
         try:
-            if isinstance(content, dict) and content.get("status") in self._provider.failures:
-                raise Unreachable(f"the geocoder answers {content['status']}")
-            return self._provider.read(content)
+            for row in form.rows(content)[:MAX_FOUND]:
+                address = self._provider.read(form.response(row))
+                latitude, longitude = map(float, form.point(row))
+                name = address and (address.full or format_address(address, self.service.format))
+                if name and -90 <= latitude <= 90 and math.isfinite(longitude):
+                    found.append(FoundAddress(name, latitude, longitude))
         except (KeyError, TypeError, IndexError, AttributeError, ValueError):
             raise DeliveryRefused("the geocoder's answer cannot be read") from None
+        return tuple(found)
 
 
 def _rounded(place: Place) -> Place:

@@ -1,6 +1,6 @@
 """Where something is, in words (docs/reports.md#places)."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -38,6 +38,20 @@ def smallest_first(rows: Collection[Geofence]) -> list[Geofence]:
     """Return geofences by their areas; those whose area is invalid are left out. To be called in a thread."""
     sizes = {row.id: geofence.area.square_metres for row in rows if (geofence := index_geofence(row))}
     return sorted((row for row in rows if row.id in sizes), key=lambda row: (sizes[row.id], row.id))
+
+
+def zone_middles(rows: Iterable[Geofence]) -> Iterator[tuple[Geofence, tuple[float, float]]]:
+    """Yield geofences with the middle of what surrounds them, as latitude and longitude in degrees.
+
+    Those whose area is invalid are left out. To be called in a thread.
+    """
+    for row in rows:
+        geofence = index_geofence(row)
+        if geofence is None or not geofence.boxes:
+            continue
+        # There are two at the antimeridian.
+        south, west, north, east = max(geofence.boxes, key=lambda box: (box[3] - box[1], box))
+        yield row, ((south + north) / 2, (west + east) / 2)
 
 
 class Zones:

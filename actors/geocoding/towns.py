@@ -4,14 +4,17 @@ The list is written when the console is built (api/console/world/build.mjs) from
 """
 
 import gzip
+import heapq
 import math
-from functools import cache
+import unicodedata
+from bisect import bisect_left
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from motorpool.actors.rules.distance import EARTH_RADIUS
+from motorpool.actors.rules.distance import EARTH_RADIUS, great_circle
 
 FILE: Final = Path(__file__).with_name("towns.json.gz")
 PEOPLE_A_SQUARE_METRE: Final = 0.01
@@ -30,6 +33,20 @@ class TownColumns(msgspec.Struct, frozen=True):
     latitude: list[float]
     """Degrees, north positive; ascending."""
     longitude: list[float]
+    """Degrees, east positive."""
+    country: list[str] = []
+    """Codes of two letters."""
+
+
+class FoundTown(msgspec.Struct, frozen=True):
+    """A town that was found by its name."""
+
+    name: str
+    country: str
+    """Code of two letters; empty: not known."""
+    latitude: float
+    """Degrees, north positive."""
+    longitude: float
     """Degrees, east positive."""
 
 
@@ -51,6 +68,7 @@ class Towns:
         import numpy  # noqa: PLC0415
 
         self._numpy = numpy
+        self._columns = columns
         self._names = columns.name
         self._latitudes = numpy.radians(numpy.array(columns.latitude, dtype=float))
         self._longitudes = numpy.radians(numpy.array(columns.longitude, dtype=float))
@@ -71,6 +89,41 @@ class Towns:
 
     def __len__(self) -> int:
         return len(self._names)
+
+    @cached_property
+    def _by_name(self) -> list[tuple[str, int]]:
+        """Names as `fold` writes them, with the numbers of their towns, in order."""
+        return sorted((fold(name), number) for number, name in enumerate(self._names))
+
+    def search(self, keyword: str, limit: int, near: tuple[float, float] | None = None) -> list[FoundTown]:
+        """Return towns whose name begins with the keyword, accents and case aside; to be called in a thread.
+
+        Those that are called so come first, then those nearest to a place in degrees, else the largest.
+        """
+        wanted = fold(keyword)
+        if not wanted:
+            return []
+        first = bisect_left(self._by_name, (wanted, -1))
+        end = bisect_left(self._by_name, (wanted + "\U0010ffff", -1))
+        columns = self._columns
+
+        def order(found: tuple[str, int]) -> tuple[bool, float]:
+            name, number = found
+            if near is None:
+                return name != wanted, -columns.population[number]
+            away = great_circle(*near, columns.latitude[number], columns.longitude[number])
+            return name != wanted, away
+
+        best = heapq.nsmallest(limit, self._by_name[first:end], key=order)
+        return [
+            FoundTown(
+                columns.name[number],
+                columns.country[number] if columns.country else "",
+                columns.latitude[number],
+                columns.longitude[number],
+            )
+            for _, number in best
+        ]
 
     def nearest(self, latitude: float, longitude: float) -> NearTown | None:
         """Return the town that a place in degrees is in, else the nearest one; None without any.
@@ -98,6 +151,12 @@ class Towns:
         found += first
         bearing = _bearing(float(self._latitudes[found]), float(self._longitudes[found]), phi, theta)
         return NearTown(self._names[found], angle * EARTH_RADIUS, bearing)
+
+
+def fold(text: str) -> str:
+    """Return a name without accents, in lower case, with single spaces."""
+    parts = unicodedata.normalize("NFKD", text.casefold())
+    return " ".join("".join(each for each in parts if not unicodedata.combining(each)).split())
 
 
 def _bearing(phi: float, theta: float, to_phi: float, to_theta: float) -> float:

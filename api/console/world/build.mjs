@@ -44,6 +44,7 @@ function readTowns() {
   const found = read(LEAST_TOWN).sort((one, other) => one.loc.coordinates[1] - other.loc.coordinates[1]);
   return {
     name: found.map(({ name }) => name),
+    country: found.map(({ country }) => country),
     population: found.map(({ population }) => population),
     latitude: found.map(({ loc }) => loc.coordinates[1]),
     longitude: found.map(({ loc }) => loc.coordinates[0]),

@@ -252,3 +252,49 @@ async def test_nothing_is_looked_up_for_reports_where_that_is_switched_off(nomin
 
 def test_a_service_shows_none_of_its_secrets():
     assert "secret" not in repr(GeocoderSettings(type="nominatim", url="https://secret", key="secret"))
+
+
+FOUND = [
+    {**ANSWER, "lat": "49.1", "lon": "8.6"},
+    {"display_name": "", "lat": "1", "lon": "2", "address": {}},
+    {"display_name": "far", "lat": "91", "lon": "2", "address": {}},
+]
+
+
+async def test_an_address_is_looked_for_and_remembered(web_server):
+    server = web_server(lambda _: (200, json.dumps(FOUND).encode()))
+    asking = geocoder(server, language="de", key="k")
+    (found,) = await asking.search("Marktplatz 6, B")
+    assert (found.name, found.latitude, found.longitude) == ("6, Marktplatz", 49.1, 8.6)
+    assert await asking.search(" marktplatz  6, b") == (found,)
+    (asked,) = server.asked
+    assert urlsplit(asked.path).path == "/search"
+    assert query(asked) == {
+        "q": "Marktplatz 6, B",
+        "format": "jsonv2",
+        "addressdetails": "1",
+        "accept-language": "de",
+        "key": "k",
+    }
+
+
+async def test_a_search_counts_for_the_rate_limit(web_server):
+    server = web_server(lambda _: (200, b"[]"))
+    asking = geocoder(server, per_second=0.01, seconds=3)
+    assert await asking.search("a") == ()
+    with pytest.raises(Unreachable, match="asked more often than it may be"):
+        await asking.search("b")
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("answer", [b"{", b'["x"]', b'[{"lat": "a", "lon": "b", "address": {}}]'])
+async def test_a_search_that_cannot_be_read_is_refused(web_server, answer):
+    server = web_server(lambda _: (200, answer))
+    with pytest.raises(DeliveryRefused):
+        await geocoder(server).search("x")
+
+
+async def test_a_server_of_ones_own_that_is_not_known_to_search_is_not_asked(nominatim):
+    for kind, url in (("here", "/revgeocode"), ("nominatim", "/where"), ("tomtom", "/reverseGeocode")):
+        assert await geocoder(nominatim, type=kind, url=nominatim.url + url).search("x") == ()
+    assert nominatim.asked == []

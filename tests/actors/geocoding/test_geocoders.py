@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from motorpool.actors.geocoding.addresses import Address
 from motorpool.actors.geocoding.geocoders import PROVIDERS
+from motorpool.actors.geocoding.searches import SEARCHES
 
 OSM = {
     "house_number": "6",
@@ -216,3 +217,43 @@ def test_an_answer_of_any_shape_is_read_or_stumbled_over_in_known_ways(name, ans
     except (KeyError, TypeError, IndexError, AttributeError, ValueError):
         return
     assert found is None or all(isinstance(getattr(found, part), str) for part in Address.__struct_fields__)
+
+
+POINTS = {
+    "nominatim": {"lat": "49.1", "lon": "8.6"},
+    "locationiq": {"lat": "49.1", "lon": "8.6"},
+    "opencage": {"geometry": {"lat": 49.1, "lng": 8.6}},
+    "google": {"geometry": {"location": {"lat": 49.1, "lng": 8.6}}},
+    "here": {"position": {"lat": 49.1, "lng": 8.6}},
+    "tomtom": {"position": {"lat": 49.1, "lon": 8.6}},
+}
+"""Where a place is, as each provider says it in its searches; the others answer GeoJSON."""
+
+
+@pytest.mark.parametrize("kind", PROVIDERS)
+def test_searches_are_read(kind):
+    answer, _ = ANSWERS[kind]
+    first = next((value[0] for value in answer.values() if isinstance(value, list)), answer)
+    row = {**first, **POINTS.get(kind, {"geometry": {"coordinates": [8.6, 49.1]}})}
+    form = SEARCHES[kind].form
+    is_list = form.response(row) is row
+    found = form.rows([row] if is_list else dict.fromkeys(("features", "results", "items"), [row]))
+    assert found == [row]
+    assert tuple(map(float, form.point(row))) == (49.1, 8.6)
+    assert PROVIDERS[kind].read(form.response(row)) == PROVIDERS[kind].read(answer)
+
+
+@pytest.mark.parametrize(
+    ("kind", "own", "url"),
+    [
+        ("nominatim", None, "https://nominatim.openstreetmap.org/search"),
+        ("nominatim", "https://geo.example/n/reverse", "https://geo.example/n/search"),
+        ("nominatim", "https://geo.example/n/reverse.php", None),
+        ("photon", "http://10.0.0.1:2322/reverse", "http://10.0.0.1:2322/api"),
+        ("ban", "https://geo.example/reverse/", "https://geo.example/search/"),
+        ("google", "https://geo.example/json", "https://geo.example/json"),
+        ("here", "https://geo.example/v1/revgeocode", None),
+    ],
+)
+def test_a_server_of_ones_own_searches_beside_where_it_says_what_is_at_a_place(kind, own, url):
+    assert SEARCHES[kind].url_at(own) == url

@@ -9,7 +9,7 @@ from geographiclib.geodesic import Geodesic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.geocoding.towns import FILE, NearTown, TownColumns, Towns, read_towns
+from motorpool.actors.geocoding.towns import FILE, FoundTown, NearTown, TownColumns, Towns, fold, read_towns
 from motorpool.actors.rules.distance import EARTH_RADIUS, great_circle
 
 SPHERE = Geodesic(EARTH_RADIUS, 0)
@@ -74,3 +74,33 @@ def test_the_list_has_the_towns_of_the_world_and_no_sections_of_cities():
     assert known.nearest(-16.5, -180.0).name == "Labasa"
     names = json.loads(gzip.decompress(FILE.read_bytes()))["name"]
     assert "Marzahn" not in names
+
+
+def test_towns_are_found_by_the_beginning_of_their_name_accents_and_case_aside():
+    known = towns(("São Paulo", 9, -23.0, -46.0), ("Sao  Tomé", 5, 0.3, 6.7), ("Santos", 7, -24.0, -46.3))
+    assert [town.name for town in known.search("sao", 9)] == ["São Paulo", "Sao  Tomé"]
+    assert [town.name for town in known.search(" SÃO T", 9)] == ["Sao  Tomé"]
+    assert [town.name for town in known.search("sa", 2)] == ["São Paulo", "Santos"]
+    assert known.search("paulo", 9) == known.search(" ", 9) == known.search("sa", 0) == []
+
+
+def test_towns_called_so_come_first_then_the_nearest_or_else_the_largest():
+    known = towns(("Porto", 2, 41.1, -8.6), ("Porto Alegre", 9, -30.0, -51.2), ("Portola", 1, 39.8, -120.5))
+    assert [town.name for town in known.search("porto", 9)] == ["Porto", "Porto Alegre", "Portola"]
+    assert [town.name for town in known.search("porto", 9, (40.0, -120.0))] == [
+        "Porto",
+        "Portola",
+        "Porto Alegre",
+    ]
+    assert known.search("portol", 1) == [FoundTown("Portola", "", 39.8, -120.5)]
+
+
+@given(st.text(max_size=8), st.text(max_size=8))
+def test_a_name_is_found_by_any_beginning_of_it(name, rest):
+    known = towns((name + rest, 1, 0.0, 0.0))
+    assert [town.name for town in known.search(name, 9)] == ([name + rest] if fold(name) else [])
+
+
+def test_the_list_knows_countries():
+    (found,) = read_towns().search("potsdam", 1, (52.4, 13.1))
+    assert (found.name, found.country) == ("Potsdam", "DE")

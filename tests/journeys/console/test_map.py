@@ -188,13 +188,15 @@ def test_the_map_shows_a_vehicle_where_it_is_and_opens_and_follows_it(server, vi
     guest.assert_accessible()
 
 
-def test_streets_are_drawn_in_both_themes_and_other_layers_are_chosen_by_keys(server, visitor, tiles, eventually):
+def test_streets_are_drawn_in_both_themes_and_other_layers_are_chosen_by_keys(
+    server, visitor, tiles, eventually
+):
     guest = visitor(server, color_scheme="light")
     page, view = guest.page, MapView(guest.page)
     guest.log_in("/fleet?at=13/52.5/13.4")
     eventually(lambda: view.has(STREET["day"]))
-    credits = page.get_by_role("link", name="© Grid makers")
-    expect(credits).to_have_attribute("href", "https://example.org/copyright")
+    source = page.get_by_role("link", name="© Grid makers")
+    expect(source).to_have_attribute("href", "https://example.org/copyright")
     expect(page.get_by_text("Natural Earth")).to_have_count(0)
     expect(page.get_by_text("alert(1)")).to_have_count(0)
     expect(page.locator(".maplibregl-ctrl-scale")).to_have_text("500\N{NO-BREAK SPACE}m")

@@ -22,6 +22,15 @@ test("one vehicle is an icon where it is, several are a number", () => {
   expect(both?.properties).toMatchObject({ label: "2" });
 });
 
+test("vehicles have their names where there are few marks, or from near", () => {
+  const many = Array.from({ length: 60 }, (_, index) => vehicle(index, index * 6 - 180, (index % 7) * 20 - 60));
+  const names = (marks: Marks, zoom: number) =>
+    marks.features(WORLD, zoom, "en").filter(({ properties }) => properties?.name).length;
+  expect(names(marksOf(...many.slice(0, 30)), 4)).toBe(30);
+  expect(names(marksOf(...many), 4)).toBe(0);
+  expect(names(marksOf(...many), 12)).toBe(60);
+});
+
 test("the vehicles of the nearest mark are found within the slack", () => {
   const marks = marksOf(vehicle(1, 10, 0), vehicle(2, 40, 0), vehicle(3, 40, 0));
   marks.features(WORLD, 3, "en");

@@ -4,6 +4,10 @@ import { type Box, cluster, degreesOf, type Mark, placeOf, widened, within } fro
 import { propertiesOf, type Vehicle } from "./vehicles";
 import { point } from "./world";
 
+/** Vehicles have their names beside them from this zoom on, and before where there are no more marks than this. */
+const NAMES_ZOOM = 12;
+const NAMED_MARKS = 40;
+
 /** Pixels from the pointer to a longitude and latitude in degrees. */
 type Distance = (longitude: number, latitude: number) => number;
 
@@ -32,9 +36,10 @@ export class Marks {
       this.#marks = cluster(places, this.#level);
     }
     this.#shown = within(this.#marks, widened(box));
+    const named = zoom >= NAMES_ZOOM || this.#shown.length <= NAMED_MARKS;
     return this.#shown.map((mark) => {
       const [only, other] = this.#membersOf(mark);
-      if (only && !other) return point(only.longitude, only.latitude, propertiesOf(only));
+      if (only && !other) return point(only.longitude, only.latitude, propertiesOf(only, named));
       const label = mark.members.length.toLocaleString(language);
       return point(...degreesOf(mark), { label, radius: mark.radius });
     });

@@ -27,7 +27,7 @@ export class SelectedVehicle {
 
   mark(): GeoJSON.FeatureCollection {
     const { vehicle } = this;
-    return collection(vehicle ? [point(vehicle.longitude, vehicle.latitude, propertiesOf(vehicle))] : []);
+    return collection(vehicle ? [point(vehicle.longitude, vehicle.latitude, propertiesOf(vehicle, true))] : []);
   }
 
   tail(): GeoJSON.FeatureCollection {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { problemOf, Unreadable } from "./layerProblem";
+import { Unreadable } from "./layerProblem";
 import { overlayOf } from "./styleOverlay";
 
 const URL_OF_STYLE = "https://tiles.example/styles/day?key=1";
@@ -74,14 +74,4 @@ describe("a style over the outlines", () => {
   ])("is refused if it is none: %j", (json) => {
     expect(() => overlayOf(json, URL_OF_STYLE, "en")).toThrow(Unreadable);
   });
-});
-
-test("an error says what the server did", () => {
-  const host = "tiles.example";
-  const kindOf = (error: unknown) => problemOf(error, URL_OF_STYLE);
-  expect(kindOf(new TypeError("Failed to fetch"))).toEqual({ kind: "unreachable", host, status: 0 });
-  expect(kindOf(Object.assign(new Error(), { status: 0 }))).toEqual({ kind: "unreachable", host, status: 0 });
-  expect(kindOf(new DOMException("", "TimeoutError"))).toEqual({ kind: "unreachable", host, status: 0 });
-  expect(kindOf(Object.assign(new Error(), { status: 503 }))).toEqual({ kind: "status", host, status: 503 });
-  expect(kindOf(new Unreadable("no style"))).toEqual({ kind: "unreadable", host, status: 0 });
 });

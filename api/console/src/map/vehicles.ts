@@ -22,14 +22,16 @@ export interface Vehicle {
 /** Sources that are set anew with the vehicles. */
 export const SOURCES = ["vehicles", "tail", "chosen"] as const;
 const STATUSES: readonly string[] = ["moving", "online", "offline", "unknown"] satisfies VehicleStatus[];
-/** From this zoom on vehicles have their names beside them. */
-const NAMES_ZOOM = 12;
 const ICON_PX = 24;
 const ICON_SCALE = 2;
 
-/** The properties of a vehicle's feature. */
-export function propertiesOf({ id, name, status, course, old }: Vehicle): GeoJSON.GeoJsonProperties {
-  return { id, name, icon: status, course: status === "moving" ? course : 0, opacity: old ? 0.65 : 1 };
+/** The properties of a vehicle's feature; its name is drawn beside it where there is room, if it is `named`. */
+export function propertiesOf(
+  { id, name, status, course, old }: Vehicle,
+  named: boolean,
+): GeoJSON.GeoJsonProperties {
+  const drawn = { id, icon: status, course: status === "moving" ? course : 0, opacity: old ? 0.65 : 1 };
+  return named ? { ...drawn, name } : drawn;
 }
 
 /** Add sources and layers above everything else; `font` is what the style has letters of. */
@@ -100,16 +102,11 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
     "icon-image": ["get", "icon"],
     "icon-rotate": ["get", "course"],
     "icon-rotation-alignment": "map",
+    // Names keep off it.
     "icon-allow-overlap": true,
-    "icon-ignore-placement": true,
+    "icon-padding": 0,
   } as const;
-  const name = {
-    "text-field": ["get", "name"],
-    "text-font": font,
-    "text-size": 12,
-    "text-anchor": "top",
-    "text-offset": [0, 1.1],
-  } as const;
+  const name = { "text-field": ["get", "name"], "text-font": font, "text-size": 12 } as const;
   return [
     {
       id: "vehicle-tail",
@@ -117,6 +114,20 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
       source: "tail",
       layout: { "line-cap": "round", "line-join": "round" },
       paint: { "line-color": colors.accent, "line-width": 4, "line-opacity": 0.6 },
+    },
+    // Layers above have their place first: a name stands where neither a mark nor another name is.
+    {
+      id: "vehicle-names",
+      type: "symbol",
+      source: "vehicles",
+      filter: ["has", "name"],
+      layout: {
+        ...name,
+        "text-variable-anchor": ["top", "left", "right", "bottom"],
+        "text-radial-offset": 1.1,
+        "text-justify": "auto",
+      },
+      paint: label,
     },
     {
       id: "vehicle-clusters",
@@ -140,7 +151,7 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
         "text-font": font,
         "text-size": 12,
         "text-allow-overlap": true,
-        "text-ignore-placement": true,
+        "text-padding": 8,
       },
       paint: { "text-color": colors.ink },
     },
@@ -151,15 +162,6 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
       filter: ["has", "icon"],
       layout: icon,
       paint: { "icon-opacity": ["get", "opacity"] },
-    },
-    {
-      id: "vehicle-names",
-      type: "symbol",
-      source: "vehicles",
-      minzoom: NAMES_ZOOM,
-      filter: ["has", "icon"],
-      layout: name,
-      paint: label,
     },
     {
       id: "vehicle-chosen-edge",
@@ -177,7 +179,14 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
       id: "vehicle-chosen",
       type: "symbol",
       source: "chosen",
-      layout: { ...icon, ...name, "text-offset": [0, 1.7], "text-size": 13, "text-allow-overlap": true },
+      layout: {
+        ...icon,
+        ...name,
+        "text-anchor": "top",
+        "text-offset": [0, 1.7],
+        "text-size": 13,
+        "text-allow-overlap": true,
+      },
       paint: label,
     },
   ] as LayerSpecification[];
