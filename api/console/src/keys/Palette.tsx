@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { t } from "../i18n/translate";
 import { Dialog } from "../parts/Dialog";
 import { OPTION_HEIGHT, type Pick } from "../parts/Picker";
@@ -12,14 +12,33 @@ export interface Choice extends Pick {
 interface PaletteProps {
   /** What fits a text, best first. */
   find: (text: string) => readonly Choice[];
+  /** What else fits it, of those who need time to say so; asked once the typing rests. */
+  findLater?: (text: string, signal: AbortSignal) => Promise<readonly Choice[]>;
   onClose: () => void;
 }
 
+const REST_MS = 300;
+
 /** Go to anything, or do anything, by a part of its name. */
-export function Palette({ find, onClose }: PaletteProps) {
+export function Palette({ find, findLater, onClose }: PaletteProps) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const found = find(text);
+  const [later, setLater] = useState<readonly Choice[]>([]);
+  const found = [...find(text), ...later];
+
+  useEffect(() => {
+    setLater([]);
+    const running = new AbortController();
+    const ask = async () => {
+      const answer = await findLater?.(text, running.signal);
+      if (answer && !running.signal.aborted) setLater(answer);
+    };
+    const timer = setTimeout(() => void ask().catch(() => {}), REST_MS);
+    return () => {
+      clearTimeout(timer);
+      running.abort();
+    };
+  }, [text]);
 
   function choose(item: Choice | undefined) {
     if (!item) return;

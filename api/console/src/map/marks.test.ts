@@ -23,7 +23,9 @@ test("one vehicle is an icon where it is, several are a number", () => {
 });
 
 test("vehicles have their names where there are few marks, or from near", () => {
-  const many = Array.from({ length: 60 }, (_, index) => vehicle(index, index * 6 - 180, (index % 7) * 20 - 60));
+  const many = Array.from({ length: 60 }, (_, index) =>
+    vehicle(index, index * 6 - 180, (index % 7) * 20 - 60),
+  );
   const names = (marks: Marks, zoom: number) =>
     marks.features(WORLD, zoom, "en").filter(({ properties }) => properties?.name).length;
   expect(names(marksOf(...many.slice(0, 30)), 4)).toBe(30);

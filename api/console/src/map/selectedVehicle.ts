@@ -27,7 +27,9 @@ export class SelectedVehicle {
 
   mark(): GeoJSON.FeatureCollection {
     const { vehicle } = this;
-    return collection(vehicle ? [point(vehicle.longitude, vehicle.latitude, propertiesOf(vehicle, true))] : []);
+    return collection(
+      vehicle ? [point(vehicle.longitude, vehicle.latitude, propertiesOf(vehicle, true))] : [],
+    );
   }
 
   tail(): GeoJSON.FeatureCollection {

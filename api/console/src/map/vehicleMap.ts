@@ -7,6 +7,7 @@ import { type BaseMap, type BaseMapOptions, MOST_ZOOM, openBaseMap, type View } 
 import { cluster, degreesOf, placeOf, radiusOf, WORLD_PX } from "./clusters";
 import { Marks } from "./marks";
 import { Measure } from "./measure";
+import { PlaceMarker } from "./placeMarker";
 import { SelectedVehicle } from "./selectedVehicle";
 import { boxOf } from "./vehicleMarks";
 import { addVehicleLayers, type Vehicle } from "./vehicles";
@@ -63,6 +64,7 @@ export class VehicleMap {
   readonly #chosen = new SelectedVehicle();
   readonly #zoneLayers: ZoneLayers;
   readonly #measure: Measure;
+  readonly #place: PlaceMarker;
   #zones: readonly Zone[] = [];
   #zonesShown: ZonesShown = "none";
   /** The vehicle that was clicked on the map itself. */
@@ -82,6 +84,7 @@ export class VehicleMap {
     this.#keepsView = options.keepsView;
     this.#zoneLayers = new ZoneLayers(map);
     this.#measure = new Measure(map);
+    this.#place = new PlaceMarker(map);
     base.onSharp(() => this.#draw());
     // One above the other.
     base.addDrawn(this.#zoneLayers);
@@ -161,6 +164,14 @@ export class VehicleMap {
   showAll(): void {
     this.fit();
     this.options.onMove(this.base.view(), true);
+  }
+
+  /** Mark a place, null for none; with a zoom it comes into the middle. */
+  showPlace(place: { latitude: number; longitude: number } | null, zoom: number | null): void {
+    this.#place.set(place);
+    if (!place || zoom === null) return;
+    this.#isPlaced = true;
+    this.map.jumpTo({ center: [place.longitude, place.latitude], zoom });
   }
 
   setLayer(layer: Layer | null): void {

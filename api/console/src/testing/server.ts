@@ -33,6 +33,7 @@ const PATHS = {
   deleteGeofence: "DELETE /geofences/{id}",
   deleteSession: "DELETE /session",
   endOtherSessions: "DELETE /sessions",
+  findPlaces: "GET /places",
   getDevice: "GET /devices/{id}",
   getDeviceBinding: "GET /devices/{id}/binding",
   getEvent: "GET /events/{id}",
@@ -74,6 +75,7 @@ type Known = keyof typeof PATHS;
 
 /** What is empty until a test says something else. */
 const LISTS = [
+  "findPlaces",
   "listCalendars",
   "listCaptures",
   "listCompanies",

@@ -26,4 +26,7 @@ export const fleet = {
   "fleet.sheet.open": "Show",
   "fleet.sheet.wide": "Larger",
   "fleet.hideList": "Fold the list",
+  "fleet.places": "Places",
+  "fleet.findAddress": "Find the address “{text}”",
+  "fleet.noAddress": "No such address was found.",
 } as const;

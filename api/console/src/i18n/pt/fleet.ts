@@ -26,4 +26,7 @@ export const fleet = {
   "fleet.sheet.open": "Mostrar",
   "fleet.sheet.wide": "Maior",
   "fleet.hideList": "Recolher a lista",
+  "fleet.places": "Lugares",
+  "fleet.findAddress": "Procurar o endereço “{text}”",
+  "fleet.noAddress": "Não foi encontrado nenhum endereço.",
 } as const;

@@ -15,6 +15,7 @@ import { useZones } from "../../state/zones";
 import { FoldButton } from "../map/ListDrawer";
 import { columns } from "./columns";
 import { FleetRow, rowHeight } from "./FleetRow";
+import { FoundPlaces } from "./FoundPlaces";
 import { type Filters, filtersOf } from "./filters";
 import { drawerOpen, foldList, listSize, showList } from "./listSize";
 import { type MenuAt, VehicleMenu } from "./VehicleMenu";
@@ -178,6 +179,7 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
           }}
         />
       )}
+      <FoundPlaces keyword={filters.keyword} />
       {loaded.value && (
         <p class="fleet-count" role="status">
           {isFiltered(filters)

@@ -16,6 +16,8 @@ import { zonesShown } from "../map/zonesShown";
 import { Here } from "./Here";
 import { MapMenu, openVehicle, queryWithout } from "./MapMenu";
 import { MeasureBar } from "./MeasureBar";
+import { PlaceBar } from "./PlaceBar";
+import { readPlace } from "./shownPlace";
 import { vehicleOf } from "./vehicleOf";
 import { preferredView, readView, writeView } from "./view";
 
@@ -89,6 +91,11 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
 
   useEffect(() => map?.setZones(zones ?? [], shown), [map, zones, shown]);
 
+  const place = readPlace(location.value.query);
+  useEffect(() => {
+    map?.showPlace(place, readView(location.peek().query.get("at"))?.zoom ?? null);
+  }, [map, place?.latitude, place?.longitude]);
+
   const endMeasuring = () => {
     map?.stopMeasuring();
     setMeasured(null);
@@ -116,6 +123,7 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
       {map && measured !== null && (
         <MeasureBar meters={measured} onBack={() => map.measureBack()} onEnd={endMeasuring} />
       )}
+      {place && measured === null && <PlaceBar place={place} />}
       {menu && (
         <MapMenu
           of={menu}

@@ -14,6 +14,7 @@ import { ConditionBar } from "./ConditionBar";
 import { destinations } from "./destinations";
 import { LineBar } from "./LineBar";
 import { Outlet } from "./Outlet";
+import { placeChoices } from "./placeChoices";
 import { Rail } from "./Rail";
 
 /** Rail, place and what lies above them. */
@@ -64,5 +65,6 @@ function Everything({ onHelp, onClose }: { onHelp: () => void; onClose: () => vo
   const zones = useZones() ?? [];
   // The vehicles may come later, and be renamed.
   deviceIds.value;
-  return <Palette find={(text) => destinations(text, zones, onHelp)} onClose={onClose} />;
+  const find = (text: string) => destinations(text, zones, onHelp);
+  return <Palette find={find} findLater={placeChoices} onClose={onClose} />;
 }
