@@ -55,8 +55,9 @@ test("addresses are looked for by a button, where the server has a geocoder", as
 
 test("the palette leads to towns", async () => {
   const page = await openPage("/events", server());
+  await screen.findByRole("heading", { level: 1 });
   await page.user.keyboard("{Control>}k{/Control}");
-  await page.user.keyboard("port");
+  await page.user.type(await screen.findByRole("combobox", { name: "Search" }), "port");
   await page.click("option", /^Porto, Portugal/);
   expect(page.address).toMatch(/^\/fleet\?at=.*placeName=Porto/);
 });
