@@ -256,6 +256,7 @@ def test_without_streets_the_map_says_why_and_works_without_asking_again(
     host = tiles.url.removeprefix("http://")
     status = page.locator(".map-credits").get_by_role("status")
     expect(status).to_have_text(sentence.format(host=host))
+    expect(page.locator(".map-canvas")).not_to_have_attribute("aria-busy", "true")
     expect(page.get_by_text("Natural Earth")).to_be_visible()
     eventually(lambda: view.is_marked(view.at(*CENTER)))
     if "hang" in {styles, tiles_mode}:

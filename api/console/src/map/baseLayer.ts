@@ -35,7 +35,7 @@ export class BaseLayer {
   #isReady = false;
   #overlay: Overlay | null = null;
   #pictures = new Set<string>();
-  #run = new AbortController();
+  #run: AbortController | null = null;
   #late = 0;
   #failures = 0;
   #lastFailure: unknown = null;
@@ -124,19 +124,22 @@ export class BaseLayer {
     this.#failures = 0;
     this.#lastFailure = null;
     this.#late = window.setTimeout(() => this.#miss(), PATIENCE_MS);
-    const signal = AbortSignal.any([run.signal, AbortSignal.timeout(GIVE_UP_MS)]);
-    loadOverlay(this.#url, this.#dark, this.language, signal)
+    const tooLate = new DOMException("no answer", "TimeoutError");
+    const givingUp = setTimeout(() => run.abort(tooLate), GIVE_UP_MS);
+    loadOverlay(this.#url, this.#dark, this.language, run.signal)
       .then((overlay) => {
-        if (!run.signal.aborted) this.#add(overlay);
+        if (this.#run === run) this.#add(overlay);
       })
       .catch((error: unknown) => {
-        if (!run.signal.aborted) this.#fail(error);
-      });
+        if (this.#run === run) this.#fail(error);
+      })
+      .finally(() => clearTimeout(givingUp));
   }
 
   #stop(): void {
     clearTimeout(this.#late);
-    this.#run.abort();
+    this.#run?.abort();
+    this.#run = null;
   }
 
   #add(overlay: Overlay): void {

@@ -7,6 +7,7 @@ import {
   type GeoJSONSource,
   Map as MapLibre,
   type MapOptions as MapLibreOptions,
+  type MapSourceDataEvent,
   ScaleControl,
   setWorkerUrl,
 } from "maplibre-gl";
@@ -131,9 +132,14 @@ export class BaseMap {
     });
     map.addControl(new ScaleControl({ maxWidth: 90, unit: options.units }), "bottom-right");
     map.addControl(new PointerPlace(options.placeText), "bottom-right");
-    // Until then there is only water.
+    // Until the outlines are there is only water; what is shown over them may never come.
     map.getContainer().setAttribute("aria-busy", "true");
-    map.once("load", () => map.getContainer().removeAttribute("aria-busy"));
+    const look = ({ sourceId, isSourceLoaded }: MapSourceDataEvent) => {
+      if (sourceId !== "outlines" || !isSourceLoaded) return;
+      map.off("sourcedata", look);
+      map.once("render", () => map.getContainer().removeAttribute("aria-busy"));
+    };
+    map.on("sourcedata", look);
     map.on("style.load", () => this.#begin());
     map.on("webglcontextlost", () => {
       this.isReady = false;

@@ -124,7 +124,8 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
       layout: {
         ...name,
         "text-variable-anchor": ["top", "left", "right", "bottom"],
-        "text-radial-offset": 1.1,
+        // An arrow takes more room the more it is turned.
+        "text-radial-offset": ["case", ["==", ["get", "icon"], "moving"], 1.6, 1.1],
         "text-justify": "auto",
       },
       paint: label,

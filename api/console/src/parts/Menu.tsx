@@ -76,8 +76,8 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
           }}
         >
           {item.icon && <Icon name={item.icon} size={16} />}
-          {item.checked && <Icon name="check" size={16} />}
           {item.label}
+          {item.checked && <Icon name="check" size={16} />}
         </button>
       ))}
     </div>
