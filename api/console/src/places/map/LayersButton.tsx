@@ -1,40 +1,52 @@
-import { useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import type { Layer } from "../../map/base";
 import { Icon } from "../../parts/Icon";
 import { Menu } from "../../parts/Menu";
 import { chooseLayer, chosenLayer } from "./layerChoice";
 
-/** The menu of what maps show over the outlines; nothing where there is no choice. */
-export function LayersButton({ layers }: { layers: readonly Layer[] }) {
+/** Pixels of the window. */
+interface Corner {
+  x: number;
+  y: number;
+}
+
+/** Opens the menu of layers, beside itself. */
+export function LayersButton({ isOpen, onOpen }: { isOpen: boolean; onOpen: (at: Corner) => void }) {
   const button = useRef<HTMLButtonElement>(null);
-  const [at, setAt] = useState<{ x: number; y: number } | null>(null);
-  if (layers.length === 0) return null;
-  const shown = chosenLayer(layers);
+  const label = t("map.layers");
   const open = () => {
     const box = button.current?.getBoundingClientRect();
-    if (box) setAt({ x: box.right + 6, y: box.top });
+    if (box) onOpen({ x: box.right + 6, y: box.top });
   };
+  return (
+    <button
+      ref={button}
+      type="button"
+      aria-label={label}
+      title={label}
+      aria-haspopup="menu"
+      aria-expanded={isOpen}
+      onClick={open}
+    >
+      <Icon name="layers" size={18} />
+    </button>
+  );
+}
+
+interface LayersMenuProps {
+  layers: readonly Layer[];
+  at: Corner;
+  onClose: () => void;
+}
+
+/** What maps show over the outlines, to choose from. */
+export function LayersMenu({ layers, at, onClose }: LayersMenuProps) {
+  const shown = chosenLayer(layers);
   const items = [...layers, null].map((layer) => ({
     label: layer ? (layer.name ?? t("map.streets")) : t("map.plain"),
     checked: layer === shown,
     run: () => chooseLayer(layer),
   }));
-  const label = t("map.layers");
-  return (
-    <>
-      <button
-        ref={button}
-        type="button"
-        aria-label={label}
-        title={label}
-        aria-haspopup="menu"
-        aria-expanded={at !== null}
-        onClick={open}
-      >
-        <Icon name="layers" size={18} />
-      </button>
-      {at && <Menu label={label} items={items} at={at} onClose={() => setAt(null)} />}
-    </>
-  );
+  return <Menu label={t("map.layers")} items={items} at={at} onClose={onClose} />;
 }

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import { Empty } from "../../parts/Empty";
-import { LayersButton } from "./LayersButton";
+import { LayersButton, LayersMenu } from "./LayersButton";
 import { MapButton } from "./MapButton";
 import { MapCredits } from "./MapCredits";
 import type { Stage } from "./useMap";
@@ -18,6 +19,7 @@ interface MapFrameProps {
 /** A map with its buttons and credits, or why there is none. */
 export function MapFrame({ stage, buttons, children }: MapFrameProps) {
   const { element, map, layers, shown, failure } = stage;
+  const [layersAt, setLayersAt] = useState<{ x: number; y: number } | null>(null);
   return (
     <div class="map-stage">
       <div ref={element} class="map-canvas" />
@@ -25,7 +27,7 @@ export function MapFrame({ stage, buttons, children }: MapFrameProps) {
       {map && (
         <>
           <div class="map-buttons">
-            <LayersButton layers={layers} />
+            {layers.length > 0 && <LayersButton isOpen={layersAt !== null} onOpen={setLayersAt} />}
             {buttons}
             <div class="button-pair">
               <MapButton icon="plus" label={t("map.zoomIn")} act={() => map.zoomBy(1)} />
@@ -33,6 +35,7 @@ export function MapFrame({ stage, buttons, children }: MapFrameProps) {
             </div>
           </div>
           <MapCredits state={shown} />
+          {layersAt && <LayersMenu layers={layers} at={layersAt} onClose={() => setLayersAt(null)} />}
         </>
       )}
       {children}
