@@ -105,6 +105,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "exports": set(),
         "field_docstrings.py": set(),
         "login_settings.py": set(),
+        "map_settings.py": set(),
         "position_json.py": set(),
         "settings.py": set(),
         "stored_server.py": set(),
