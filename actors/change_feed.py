@@ -152,6 +152,7 @@ async def _subscribers(system: System, changes: tuple[Change, ...]) -> None:
 
 FOLLOWERS: tuple[Follower, ...] = (
     _cached_rows,
+    _actor(facts.SETTINGS_READER, _any_of(facts.SettingsChanged, facts.EverythingChanged)),
     _actor(ACCESS, _concerns_access),
     _actor(RULE_CACHE, concerns_rules),
     _devices,

@@ -7,7 +7,7 @@ and, in `extra`, the unit and further checks (`motorpool/api/program/configurati
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta
 
@@ -29,6 +29,8 @@ from motorpool.actors.upkeep.settings import (
 )
 from motorpool.actors.video.settings import CaptureSettings, VideoSettings
 from motorpool.storage.settings import DatabaseSettings
+
+S = TypeVar("S", bound="FleetSettings")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,9 +92,7 @@ before there were these defaults it is 0: nothing is deleted that was to be kept
 (docs/decisions/0039-retention-of-new-installations.md)."""
 
 
-def with_retention_defaults(
-    settings: FleetSettings, *, is_new: bool
-) -> tuple[FleetSettings, tuple[str, ...]]:
+def with_retention_defaults(settings: S, *, is_new: bool) -> tuple[S, tuple[str, ...]]:
     """Return the settings without unset retentions and quotas, and the names of those that were unset."""
     unset = []
     for (section, name), default in RETENTION_DEFAULTS.items():

@@ -6,6 +6,7 @@ nothing else and never ends the program (docs/supervision.md).
 """
 
 import secrets
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -118,6 +119,7 @@ def fleet_tree(
     database: Database,
     settings: FleetSettings,
     *,
+    in_use: Callable[[], FleetSettings] | None = None,
     outgoing: OutgoingServices | None = None,
     services: tuple[ChildSpec[Any], ...] = (),
     server_key: bytes | None = None,
@@ -127,8 +129,9 @@ def fleet_tree(
     record: Path | None = None,
     console_url: str = "",
 ) -> SupervisorSpec:
-    """Build the whole tree. `services` (HTTP) start last and stop first; without `outgoing` no mail, text
-    message or geocoder request is sent. `server_key` is the codecs' key (`DeviceCodec.server_key`), `node` is
+    """Build the whole tree. `in_use` returns the settings that apply now, where they may be changed while the
+    server runs. `services` (HTTP) start last and stop first; without `outgoing` no mail, text message or
+    geocoder request is sent. `server_key` is the codecs' key (`DeviceCodec.server_key`), `node` is
     the number of this server in the database (storage/database/nodes.py); `clustered` says that there may be
     others. The traffic of devices is recorded in the folder `record`; links in mails lead to `console_url`,
     where users find the console, and are left out without it.
@@ -137,6 +140,7 @@ def fleet_tree(
         ValueError: the settings name an unknown protocol.
     """
     offset = settings.port.offset
+    now = in_use or (lambda: settings)
     media = MediaAddress(
         settings.public.host or "",
         MEDIA_PORTS["live"] + offset,
@@ -145,7 +149,6 @@ def fleet_tree(
     )
     files = files or open_media_files(settings.data)
     outgoing = outgoing or OutgoingServices()
-    geocoder = outgoing.geocoder
     hub = open_hub()
     rule_cache = RuleCache(
         database,
@@ -160,7 +163,7 @@ def fleet_tree(
         files=files,
         status_timeout_seconds=settings.device.status_seconds,
         requests_alarm_files=settings.video.alarm_attachments,
-        text_channel=outgoing.sms.enabled,
+        text_channel=lambda: outgoing.sms.enabled,
         latest=latest,
         node=node,
         cluster_statuses=cluster_statuses,
@@ -175,13 +178,6 @@ def fleet_tree(
     duties = Duties(database, node if clustered else None)
     # This server in its leases; the same after a restart of an actor, which so keeps what it has.
     holder = secrets.token_hex(8)
-    retention_days = RetentionDays(
-        positions=settings.positions.retention_days or 0,
-        events=settings.events.retention_days or 0,
-        audit=settings.audit.retention_days or 0,
-        statistics=settings.statistics.retention_days or 0,
-        runs=settings.schedules.retention_days,
-    )
     return SupervisorSpec(
         name="system",
         strategy=Strategy.REST_FOR_ONE,
@@ -201,7 +197,7 @@ def fleet_tree(
                         factory=lambda: ResourceMonitor(settings.data, settings.files.reserve_bytes),
                     ),
                     *duties.keeper_specs(),
-                    duties.only("retention", lambda held: Retention(held, retention_days)),
+                    duties.only("retention", lambda held: Retention(held, lambda: _retention_days(now()))),
                     ChildSpec(kind=STATISTICS, factory=lambda: DayStatistics(database), mailbox_size=10_000),
                     *(
                         (
@@ -297,12 +293,12 @@ def fleet_tree(
                     TaskSpec(
                         name="capture_retention",
                         factory=lambda: CaptureRetention(
-                            database, files.store, settings.captures, node=node, clustered=clustered
+                            database, files.store, lambda: now().captures, node=node, clustered=clustered
                         ),
                     ),
                     ChildSpec(
                         kind=FILE_RETENTION,
-                        factory=lambda: FileRetention(database, files, settings.files),
+                        factory=lambda: FileRetention(database, files, lambda: now().files),
                     ),
                     ChildSpec(
                         kind=OUTBOX,
@@ -319,15 +315,9 @@ def fleet_tree(
                         factory=lambda: ReportMailer(database, outgoing, settings.reports),
                     ),
                     ChildSpec(kind=TEXT_CHANNEL, factory=lambda: TextChannel(outgoing.sms)),
-                    *(
-                        (
-                            TaskSpec(
-                                name="position_addresses",
-                                factory=lambda: PositionAddresses(database, geocoder),
-                            ),
-                        )
-                        if geocoder is not None and geocoder.service.positions
-                        else ()
+                    TaskSpec(
+                        name="position_addresses",
+                        factory=lambda: PositionAddresses(database, lambda: outgoing.geocoder),
                     ),
                     schedule_spec(
                         database,
@@ -395,6 +385,16 @@ def fleet_tree(
             ),
             *((SupervisorSpec(name="services", intensity=None, children=services),) if services else ()),
         ),
+    )
+
+
+def _retention_days(settings: FleetSettings) -> RetentionDays:
+    return RetentionDays(
+        positions=settings.positions.retention_days or 0,
+        events=settings.events.retention_days or 0,
+        audit=settings.audit.retention_days or 0,
+        statistics=settings.statistics.retention_days or 0,
+        runs=settings.schedules.retention_days,
     )
 
 

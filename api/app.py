@@ -57,7 +57,7 @@ def create_app(context: ServerContext) -> Application:
         answer = _answer_with(context, operation, http_metrics)
         app.add_operation(operation.method, operation.rule, operation.name, answer)
     websocket.add_socket(app, context)
-    console_files.add_console_routes(app, context.settings, context.settings.override)
+    console_files.add_console_routes(app, lambda: context.settings, context.settings.override)
     metrics.add_metrics_route(app, context, http_metrics)
 
     @app.errorhandler(Exception)

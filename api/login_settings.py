@@ -70,7 +70,7 @@ class ShareSettings:
 class OpenIdSettings:
     """Logging in through an OpenID Connect provider; its redirect address is /api/session/openid/callback."""
 
-    issuer: Annotated[str | None, Meta(extra={"form": "url"})] = None
+    issuer: Annotated[str | None, Meta(extra={"form": "url", "destination": True})] = None
     """The provider's issuer address; the rest is read from its discovery document."""
     client_id: str | None = None
     """What the provider knows this server by."""

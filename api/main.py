@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motorpool.api.program.errors import SettingsError, StartFailed, error_line
+from motorpool.api.configuration.errors import SettingsError
+from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.program.private_files import use_private_umask
 from motorpool.api.version import program_version
 

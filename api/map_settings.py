@@ -51,7 +51,7 @@ class MapSettings:
     """The URL in the dark theme; unset: that of `tiles`."""
     attribution: str | None = None
     """Whom the map names as the source of `tiles` or `file`, besides what a style says itself."""
-    file: Path | None = None
+    file: Annotated[Path | None, Meta(extra={"form": "pmtiles"})] = None
     """PMTiles file in the data folder, such as `map/region.pmtiles`, in place of `openfreemap`."""
     layers: Annotated[tuple[str, ...], Meta(max_length=MOST_LAYERS, extra={"form": "layer"})] = ()
     """Further layers to choose on the map, each as name, URL and source: `Satellite

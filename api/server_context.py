@@ -33,6 +33,7 @@ from motorpool.actors.work.row_cache import RowCache
 from motorpool.api.auth.login_services import LoginServices
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import SigningKeys
+from motorpool.api.configuration.live import LiveSettings
 from motorpool.api.http.origins import Origins
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.request_limits import RequestLimits
@@ -83,7 +84,7 @@ class ServerContext:
         *,
         system: System,
         database: Database,
-        settings: Settings,
+        live: LiveSettings,
         passwords: PasswordHasher,
         token_keys: SigningKeys,
         server: ServerSettings,
@@ -103,7 +104,9 @@ class ServerContext:
         """
         self.system = system
         self.database = database
-        self.settings = settings
+        self.live = live
+        """The settings, which are changed while the server runs."""
+        settings = live.settings
         self.outgoing = outgoing
         """Mail, text messages, the geocoder and HTTP to other servers."""
         self.single_node = single_node
@@ -121,7 +124,7 @@ class ServerContext:
             self.lifetime.restart_requested = restart_requested
         self.logins = LoginServices(
             database,
-            settings,
+            live,
             clock,
             outgoing.http,
             passwords=passwords,
@@ -139,7 +142,7 @@ class ServerContext:
         """The proxies whose headers about their clients are believed."""
         self.cors_origins = Origins(settings.http.cors_origin)
         """The origins whose pages may use the API from a browser."""
-        self.reports = Sources(system=system, database=database, geocoder=outgoing.geocoder)
+        self.reports = Sources(system=system, database=database, geocoder=lambda: outgoing.geocoder)
         """What reports are made from."""
         self.devices = RowCache[int, Versioned[Device]](
             partial(devices.TABLE.fetch_many_versioned, database),
@@ -156,6 +159,11 @@ class ServerContext:
         # Counted again when all followers have applied it: what was checked in between may be stale.
         system.topic(COMMITTED_CHANGES).listen(self._count_changes_of_rights)
         system.topic(CHANGES).listen(self._count_changes_of_rights)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in use: not to be kept, as they may be replaced."""
+        return self.live.settings
 
     @property
     def server(self) -> ServerSettings:

@@ -9,14 +9,16 @@ The docstring of a field is the sentence that `motorpool settings` prints; `Meta
 - `unit`: the unit of a number.
 - `choices`: the values allowed.
 - `form`: a further check of the text: "address", "url", "service", "mailbox", "networks", "zone",
-  "forward", "topic", "tiles", "tilesUrl", "layer", "origin", "node" or "database".
+  "forward", "topic", "tiles", "tilesUrl", "layer", "origin", "pmtiles", "node" or "database".
 - `key`: the attribute of devices and groups that goes before the setting.
 - `secret`: the value is never printed, not even in an error.
+- `destination`: where the secrets of the section are sent to, or how: who changes it gives them again.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
@@ -26,6 +28,10 @@ from motorpool.actors.settings import FleetSettings
 from motorpool.api.login_settings import LoginSettings, OpenIdSettings, ShareSettings, UserSettings
 from motorpool.api.map_settings import MapSettings
 from motorpool.storage.settings import DatabaseSettings, EncryptionSettings, PostgresSettings
+
+Place = tuple[str, str]
+"""Section and name of a setting; the section of top-level keys is ""."""
+Source = Literal["file", "environment"]
 
 ORDER = (
     *("data", "bind", "database", "protocols"),
@@ -246,6 +252,8 @@ class Settings(NotificatorSections, FleetSettings):
     log: LogSettings = field(default_factory=LogSettings)
     postgres: PostgresSettings = field(default_factory=PostgresSettings)
     encryption: EncryptionSettings = field(default_factory=EncryptionSettings)
+    sources: Mapping[Place, Source] = field(default_factory=dict, compare=False, repr=False)
+    """No setting: which of them the file or the environment has set."""
 
     @property
     def address(self) -> tuple[str, int]:

@@ -9,9 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.forwarding.settings import ForwardSettings
-from motorpool.actors.geocoding.settings import GeocoderSettings
+from motorpool.actors.messages.changes import SETTINGS_READER
 from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
@@ -44,17 +43,17 @@ def _rows(spec: Any, first: str = "", rest: str = "") -> list[tuple[str, str]]:
 
 def render_tree() -> list[tuple[str, str]]:
     """Return the whole tree with everything that is optional; children of one name family are one row."""
-    requests = tuple(ChildSpec(kind=kind, factory=Actor) for kind in (PASSWORD_RESETS, HOME_REQUESTS))
+    requests = tuple(
+        ChildSpec(kind=kind, factory=Actor) for kind in (SETTINGS_READER, PASSWORD_RESETS, HOME_REQUESTS)
+    )
     services = (*requests, TaskSpec(name="http", factory=Actor))
     settings = FleetSettings(
         data=Path(tempfile.gettempdir()),
         forward=ForwardSettings(url="https://example.org"),
     )
-    outgoing = OutgoingServices(geocoder=GeocoderSettings(type="nominatim", positions=True))
     tree = fleet_tree(
         None,  # type: ignore[arg-type]
         settings,
-        outgoing=outgoing,
         services=services,
         clustered=True,
         record=Path("traffic"),

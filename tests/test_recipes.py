@@ -395,7 +395,7 @@ class Pager(Notificator):
         """Send a message to the pager `to`."""
         del envelope
         form = {"number": message.to, "text": message.text}
-        answer = await post(self._http, "pager", self._settings.url, form=form)
+        answer = await post(self._http, "pager", self._settings.url, trusted=self._trusted, form=form)
         if not answer.ok:
             raise Unreachable(f"the service of pagers answers {answer.status}")
 ''',

@@ -74,8 +74,13 @@ class Notificator(ABC):
 
     def __init__(self, settings: Any, network: Network) -> None:  # noqa: ANN401 - of its own class
         """`settings` is its section of the settings, or None."""
-        self._settings = settings
         self._http = network.http
+        self.configure(settings)
+
+    def configure(self, settings: Any, *, trusted: bool = True) -> None:  # noqa: ANN401 - as above
+        """Use other settings from now on; `trusted`: the operator vouches for the addresses in them."""
+        self._settings = settings
+        self._trusted = trusted
 
     @property
     @abstractmethod
@@ -176,16 +181,17 @@ async def post(
     service: str,
     url: str,
     *,
+    trusted: bool,
     headers: Mapping[str, str] | None = None,
     content: bytes | None = None,
     form: Mapping[str, str] | None = None,
 ) -> HttpResponse:
-    """Send JSON or a form to a service that the operator named; raises Unreachable."""
+    """Send JSON or a form to a service, which is `trusted` if the operator named it; raises Unreachable."""
     try:
         return await http.request(
             "POST",
             url,
-            trusted=True,
+            trusted=trusted,
             headers={**({} if content is None else {"Content-Type": "application/json"}), **(headers or {})},
             content=content,
             form=form,

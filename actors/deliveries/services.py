@@ -1,7 +1,7 @@
 """The outgoing services of a server, built from its settings."""
 
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, cast
 
 import trio
 
@@ -53,16 +53,35 @@ class OutgoingServices:
             shared=shared,
         )
         self.ticket_webhooks = self._webhooks(allow, own, version)
-        self.geocoder = None
-        if geocoder is not None and geocoder.type is not None:
-            self.geocoder = Geocoder(self.http, geocoder, monotonic)
+        self._monotonic = monotonic
+        self.geocoder: Geocoder | None = None
+        """Looks up addresses; another one after a change of its settings, so it is not to be kept."""
+        self._set_geocoder(geocoder or GeocoderSettings(), trusted=True)
         self.notificators: dict[str, Notificator] = {
             each.name: each(sections.get(each.name, each.settings and each.settings()), network)
             for each in NOTIFICATORS
         }
         """By name, in the order in which they are listed."""
+        self._configured: dict[str, tuple[object, bool]] = {}
         self.mail = cast("Mail", self.notificators[Mail.name])
         self.sms = cast("Sms", self.notificators[Sms.name])
+
+    def configure(self, sections: Mapping[str, Any], unvouched: Collection[str]) -> None:
+        """Use other settings of notificators and of the geocoder from now on, by the names of their sections.
+
+        Addresses in the sections of `unvouched` are bound by `webhook.allow`.
+        """
+        for name, settings in sections.items():
+            present = settings, name in unvouched
+            if present == self._configured.get(name):
+                continue
+            self._configured[name] = present
+            configure = self._set_geocoder if name == "geocoder" else self.notificators[name].configure
+            configure(settings, trusted=name not in unvouched)
+
+    def _set_geocoder(self, settings: GeocoderSettings, *, trusted: bool) -> None:
+        is_there = settings.type is not None
+        self.geocoder = Geocoder(self.http, settings, self._monotonic, trusted=trusted) if is_there else None
 
     @staticmethod
     def _webhooks(allow: tuple[str, ...], own: OwnServer | None, version: str) -> Webhooks:

@@ -124,7 +124,7 @@ class DeviceCommands:
 
     def _send_text(self, row: Device, message: SendCommand) -> CommandRefused | Deferred[CommandOutcome]:
         """Have a command sent as a text message, whether or not the device is connected."""
-        if not self._options.text_channel:
+        if not self._options.text_channel():
             return CommandRefused("no SMS gateway is configured")
         if reason := text_refusal(message.type, message.attributes):
             return CommandRefused(reason)

@@ -1,6 +1,6 @@
 """The settings that every device actor shares."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -21,7 +21,7 @@ class DeviceOptions(msgspec.Struct, frozen=True):
     """Silence after which an online device becomes unknown."""
     requests_alarm_files: bool = True
     """Whether devices are asked to upload the files of their alarms."""
-    text_channel: bool = False
+    text_channel: Callable[[], bool] = lambda: False
     """Whether commands can be sent as text messages."""
     node: int = 0
     """The number of this server in the database."""

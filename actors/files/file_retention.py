@@ -85,6 +85,11 @@ class DeviceQuota:
         self._lock = threading.Lock()
         self._known: OrderedDict[str, int] = OrderedDict()
 
+    def limit(self, quota_bytes: int) -> None:
+        """Set the quota; 0: none. A device that has more is looked at with its next file."""
+        with self._lock:
+            self._quota = quota_bytes
+
     def exempt(self, names: Collection[str]) -> None:
         """Set the names of files that stay and do not count."""
         with self._lock:
@@ -104,20 +109,20 @@ class DeviceQuota:
         """
         folder = key.folder
         with self._lock:
-            exempt = self._exempt
-            if not self._quota or exempt is None:
+            quota, exempt = self._quota, self._exempt
+            if not quota or exempt is None:
                 return
             known = self._known.get(folder)
             if known is not None:
                 self._known[folder] = known = known + size
-        if known is not None and known <= self._quota:
+        if known is not None and known <= quota:
             return
-        free_to = self._quota - self._quota // 10
+        free_to = quota - quota // 10
         result = sweep(
             store,
             MEDIA_NAMES,
             folder,
-            quota_bytes=self._quota,
+            quota_bytes=quota,
             free_to=free_to,
             exempt=exempt,
             new=key.name,

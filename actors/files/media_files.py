@@ -72,6 +72,11 @@ class MediaFiles:
         self.quota = quota
         """Quota of each device; None: no quota."""
 
+    def limit(self, quota_bytes: int) -> None:
+        """Set the quota of each device; 0: none."""
+        if self.quota is not None:
+            self.quota.limit(quota_bytes)
+
     async def save(self, unique_id: str, media: MediaFile, now: datetime) -> str:
         """Write the file in a thread and return its name.
 
@@ -109,7 +114,10 @@ class MediaFiles:
         return key.name
 
 
-def open_media_files(data: Path, *, reserve_bytes: int = 0, device_quota_bytes: int = 0) -> MediaFiles:
-    """Return the files of devices in the data folder; quotas hold once it is known which files stay."""
+def open_media_files(data: Path, *, reserve_bytes: int = 0) -> MediaFiles:
+    """Return the files of devices in the data folder.
+
+    A quota of each device (`MediaFiles.limit`) holds once it is known which files stay.
+    """
     store = MediaStore(data / MEDIA, reserve_bytes=reserve_bytes)
-    return MediaFiles(store, DeviceQuota(device_quota_bytes, exempt=None))
+    return MediaFiles(store, DeviceQuota(0, exempt=None))

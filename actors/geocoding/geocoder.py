@@ -34,8 +34,17 @@ Place = tuple[float, float]
 class Geocoder:
     """Looks up each place once, however many callers wait for it, within the rate limit."""
 
-    def __init__(self, http: OutgoingHttp, service: GeocoderSettings, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        http: OutgoingHttp,
+        service: GeocoderSettings,
+        monotonic: Callable[[], float],
+        *,
+        trusted: bool = True,
+    ) -> None:
+        """`trusted` says that the operator vouches for the address of the service."""
         self._http = http
+        self._trusted = trusted
         self.service = service
         assert service.type is not None
         self._provider = PROVIDERS[service.type]
@@ -172,7 +181,7 @@ class Geocoder:
             return await self._http.request(
                 "GET",
                 url,
-                trusted=True,
+                trusted=self._trusted,
                 params=sent,
                 headers={"Accept": "application/json"},
                 seconds=service.seconds,

@@ -1,10 +1,12 @@
-"""Gives stored positions their addresses, after they were acknowledged (docs/server.md#addresses).
+"""Gives stored positions their addresses, after they were acknowledged, where `[geocoder] positions` says so
+(docs/server.md#addresses).
 
 It listens to what was stored, so nothing waits for the geocoder. Positions that it has no time for keep no
 address: the queue is bounded, and its oldest positions are dropped.
 """
 
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Never
 
 import msgspec
@@ -38,7 +40,8 @@ FAILURE_SECONDS = 30.0
 class PositionAddresses(Actor[Never]):
     """Looks up addresses in the order of arrival, and writes them in batches."""
 
-    def __init__(self, database: Database, geocoder: Geocoder) -> None:
+    def __init__(self, database: Database, geocoder: Callable[[], Geocoder | None]) -> None:
+        """`geocoder` returns the one in use."""
         self._database = database
         self._geocoder = geocoder
         self._waiting: deque[Position] = deque()
@@ -61,6 +64,9 @@ class PositionAddresses(Actor[Never]):
             nursery.start_soon(self._write_all)
 
     def _add(self, stored: tuple[Position, ...]) -> None:
+        geocoder = self._geocoder()
+        if geocoder is None or not geocoder.service.positions:
+            return
         # A device that never had a fix is at 0° 0°.
         self._waiting.extend(
             position
@@ -78,26 +84,28 @@ class PositionAddresses(Actor[Never]):
             if not self._waiting or len(self._found) >= 4 * BATCH:
                 await self._arrived.wait()
                 continue
-            position = self._waiting.popleft()
-            address = self._reused(position)
+            position, geocoder = self._waiting.popleft(), self._geocoder()
+            if geocoder is None:
+                self._waiting.clear()
+                continue
+            address = self._reused(position, geocoder.service.reuse_metres)
             if address is None:
-                address = await self._look_up(position)
+                address = await self._look_up(geocoder, position)
             if address:
                 self._add_found(msgspec.structs.replace(position, address=address))
             await trio.lowlevel.checkpoint()
 
-    def _reused(self, position: Position) -> str | None:
+    def _reused(self, position: Position, metres: float) -> str | None:
         """Return the device's last address if that was close enough."""
         last = self._last.get(position.device_id)
-        metres = self._geocoder.service.reuse_metres
         if last is None or metres <= 0:
             return None
         distance = great_circle(last.latitude, last.longitude, position.latitude, position.longitude)
         return last.address if distance <= metres else None
 
-    async def _look_up(self, position: Position) -> str | None:
+    async def _look_up(self, geocoder: Geocoder, position: Position) -> str | None:
         try:
-            address = await self._geocoder.address(position.latitude, position.longitude)
+            address = await geocoder.address(position.latitude, position.longitude)
         except DeliveryRefused as error:
             ADDRESSES_SKIPPED.value += 1
             self.context.log.debug("no address of position %d: %s", position.id, error)

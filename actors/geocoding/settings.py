@@ -13,9 +13,11 @@ from motorpool.actors.geocoding.geocoders import PROVIDERS
 class GeocoderSettings:
     """Who knows the addresses of places."""
 
-    type: Annotated[str | None, Meta(extra={"choices": tuple(sorted(PROVIDERS))})] = None
+    type: Annotated[str | None, Meta(extra={"choices": tuple(sorted(PROVIDERS)), "destination": True})] = None
     """Kind of the geocoder; with it addresses are looked up."""
-    url: Annotated[str | None, Meta(extra={"form": "service"})] = field(default=None, repr=False)
+    url: Annotated[str | None, Meta(extra={"form": "service", "destination": True})] = field(
+        default=None, repr=False
+    )
     """Address of a geocoder of your own; unset: the public one of that kind."""
     key: Annotated[str | None, Meta(extra={"secret": True})] = field(default=None, repr=False)
     """The key it gave you."""

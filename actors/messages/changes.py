@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from motorpool.runtime import Request, TopicName
+from motorpool.runtime import Kind, Request, TopicName
 
 Operation = Literal["created", "updated", "deleted"]
 
@@ -128,6 +128,10 @@ class ServerChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     """As `RowChanged.fields`."""
 
 
+class SettingsChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """Settings in the database were changed (docs/server.md#settings-at-run-time)."""
+
+
 class SessionEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
     """A session was closed."""
 
@@ -182,6 +186,7 @@ Change = (
     | LinkChanged
     | PositionsDeleted
     | ServerChanged
+    | SettingsChanged
     | SessionEnded
     | TokenRevoked
     | QueueFilled
@@ -197,6 +202,9 @@ class ApplyChanges(msgspec.Struct, Request[None], frozen=True, gc=False):
     changes: tuple[Change, ...]
     """All of one commit, also those that do not concern the actor."""
 
+
+SETTINGS_READER: Kind[None, ApplyChanges] = Kind("settings_reader")
+"""Reads the settings of the database."""
 
 LOCAL_CHANGES: TopicName[tuple[Change, ...]] = TopicName("local changes")
 """Each commit of this server, for the other servers of the database. For `Topic.listen` only."""

@@ -78,7 +78,7 @@ class ReportMailer(PollingActor[ReportMailRequested]):
         self._sources = Sources(
             system=self.context.system,
             database=self._database,
-            geocoder=self._outgoing.geocoder,
+            geocoder=lambda: self._outgoing.geocoder,
         )
 
     def handle(self, message: ReportMailRequested) -> None:

@@ -142,7 +142,7 @@ class Sources:
 
     system: System
     database: Database
-    geocoder: Geocoder | None = None
+    geocoder: Callable[[], Geocoder | None] = lambda: None
     addresses: Callable[[Sequence[Place]], Awaitable[Sequence[str | None]]] | None = None
     """Looks up addresses for one report (`for_report`); None if there is no geocoder."""
     slots: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(CONCURRENT))
@@ -150,7 +150,7 @@ class Sources:
 
     def for_report(self) -> "Sources":
         """Return the sources of one report, which looks up addresses for a limited time in all."""
-        geocoder, monotonic = self.geocoder, self.system.clock.monotonic
+        geocoder, monotonic = self.geocoder(), self.system.clock.monotonic
         if geocoder is None:
             return self
         left = geocoder.service.request_seconds

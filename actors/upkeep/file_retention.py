@@ -6,6 +6,7 @@ disk always stay free.
 Evidence of tickets is left, and does not count.
 """
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
@@ -38,13 +39,12 @@ FILE_RETENTION: Kind[None, FilesHeld] = Kind("file_retention")
 class FileRetention(Actor[FilesHeld]):
     """Sweeps all folders of devices every five minutes."""
 
-    def __init__(self, database: Database, files: MediaFiles, settings: FileSettings) -> None:
-        """The quota of `files` learns which files are evidence of tickets."""
+    def __init__(self, database: Database, files: MediaFiles, settings: Callable[[], FileSettings]) -> None:
+        """`settings` returns those in use; the quota of `files` learns which are evidence of tickets."""
         self._database = database
         self._device_quota = files.quota
         self._store = files.store
-        self._quota_bytes = settings.quota_bytes or 0
-        self._days = settings.retention_days
+        self._settings = settings
         self._age_clock = AgeClock()
 
     def handle(self, message: FilesHeld) -> None:
@@ -60,7 +60,7 @@ class FileRetention(Actor[FilesHeld]):
             await trio.sleep(CHECK_SECONDS)
 
     async def _sweep(self) -> None:
-        now = self._age_clock.now(self.context.clock)
+        now, settings = self._age_clock.now(self.context.clock), self._settings()
         if drafts := await trio.to_thread.run_sync(self._store.remove_drafts, now.timestamp()):
             self.context.log.info("removed %d incomplete files that a crash left", drafts)
         try:
@@ -70,13 +70,13 @@ class FileRetention(Actor[FilesHeld]):
             return
         if self._device_quota is not None:
             self._device_quota.exempt(held.keys())
-        oldest = now - timedelta(days=self._days) if self._days else None
+        oldest = now - timedelta(days=settings.retention_days) if settings.retention_days else None
         swept = await trio.to_thread.run_sync(
             partial(
                 sweep,
                 self._store,
                 MEDIA_NAMES,
-                quota_bytes=self._quota_bytes,
+                quota_bytes=settings.quota_bytes or 0,
                 oldest=oldest,
                 exempt=held.keys(),
             )

@@ -1,5 +1,6 @@
 """Creates partitions of positions ahead of time, and deletes rows older than their retention."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Literal, Never
@@ -39,7 +40,8 @@ class RetentionDays(msgspec.Struct, frozen=True, kw_only=True):
 class Retention(Actor[Never]):
     """Runs once an hour; failed work is repeated in the next run."""
 
-    def __init__(self, database: Database, days: RetentionDays) -> None:
+    def __init__(self, database: Database, days: Callable[[], RetentionDays]) -> None:
+        """`days` returns what applies now."""
         self._database = database
         self._days = days
         self._age_clock = AgeClock()
@@ -51,12 +53,13 @@ class Retention(Actor[Never]):
             await trio.sleep(CHECK_SECONDS)
 
     async def _clean_up(self) -> None:
+        days = self._days()
         steps = (
-            self._positions,
-            self._runs,
-            partial(self._rows, "events", self._days.events),
-            partial(self._rows, "audit", self._days.audit),
-            partial(self._rows, "statistics", self._days.statistics),
+            partial(self._positions, days.positions),
+            partial(self._runs, days.runs),
+            partial(self._rows, "events", days.events),
+            partial(self._rows, "audit", days.audit),
+            partial(self._rows, "statistics", days.statistics),
             self._accounts,
             self._captures,
             self._stored_answers,
@@ -73,16 +76,15 @@ class Retention(Actor[Never]):
     def _cutoff(self, days: int) -> datetime:
         return self._now() - timedelta(days=days)
 
-    async def _positions(self) -> None:
-        database, days = self._database, self._days.positions
+    async def _positions(self, days: int) -> None:
+        database = self._database
         await partitions.ensure_partitions(database, self.context.clock.now())
         if days:
             deleted = await expired_positions.delete_before(database, self._cutoff(days))
             self._report(deleted, "positions", days)
         await positions.purge_deleted(database)
 
-    async def _runs(self) -> None:
-        days = self._days.runs
+    async def _runs(self, days: int) -> None:
         while days and await runs.delete_before(self._database, self._cutoff(days)):
             pass
 

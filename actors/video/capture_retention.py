@@ -4,6 +4,7 @@ Captures that are evidence of tickets are left, and do not count. A capture whos
 word is ended by what its file holds, and a file without a row gets one.
 """
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Never
@@ -37,13 +38,20 @@ class CaptureRetention(Actor[Never]):
     """Checks once a minute."""
 
     def __init__(
-        self, database: Database, store: MediaStore, settings: CaptureSettings, *, node: int, clustered: bool
+        self,
+        database: Database,
+        store: MediaStore,
+        settings: Callable[[], CaptureSettings],
+        *,
+        node: int,
+        clustered: bool,
     ) -> None:
-        """`node` is the number of this server, and `clustered` says that there may be others."""
+        """`settings` returns those in use, `node` is the number of this server, and `clustered` says that
+        there may be others.
+        """
         self._database = database
         self._store = store
-        self._quota_bytes = settings.quota_bytes or 0
-        self._days = settings.retention_days or 0
+        self._settings = settings
         self._age_clock = AgeClock()
         self._node = node
         # A server that is alone looks for captures that its own crashes have left.
@@ -59,8 +67,9 @@ class CaptureRetention(Actor[Never]):
             await self._settle()
             if trio.current_time() >= check_at:
                 check_at += CHECK_SECONDS
-                if self._quota_bytes or self._days:
-                    await self._check()
+                settings = self._settings()
+                if settings.quota_bytes or settings.retention_days:
+                    await self._check(settings.quota_bytes or 0, settings.retention_days or 0)
             await trio.sleep(self._look_seconds)
 
     async def _record_files(self) -> None:
@@ -108,38 +117,40 @@ class CaptureRetention(Actor[Never]):
         await captures.save(self._database, [change])
         self.context.log.warning("%s: %s, %d bytes are kept", record.id, SERVER_ENDED, size)
 
-    async def _check(self) -> None:
+    async def _check(self, quota_bytes: int, days: int) -> None:
+        reason = _reason(quota_bytes, days)
         try:
             being_written = await captures.recording(self._database, self._node)
-            swept = await self._sweep()
+            swept = await self._sweep(quota_bytes, days)
             FILE_BYTES.labels("captures").set(swept.total_bytes)
             FILES_REMOVED.labels("captures").inc(len(swept.removed))
             if swept.removed:
-                self.context.log.info("removed %d captures: %s", len(swept.removed), self._reason())
-                await captures.note_removed(self._database, swept.removed, f"removed: {self._reason()}")
-            if self._quota_bytes and swept.total_bytes > self._quota_bytes and being_written:
+                self.context.log.info("removed %d captures: %s", len(swept.removed), reason)
+                await captures.note_removed(self._database, swept.removed, f"removed: {reason}")
+            if quota_bytes and swept.total_bytes > quota_bytes and being_written:
                 # What is being written is too much by itself; the oldest may be removed at the next look.
                 oldest = self.context.system.ref(CAPTURE, being_written[0].id)
                 await oldest.ask(EndCapture("the quota of captures is used up"), seconds=END_SECONDS)
         except (ActorError, StorageError) as error:
             self.context.log.warning("quota and age of captures not checked, retried later: %s", error)
 
-    async def _sweep(self) -> SweepResult:
+    async def _sweep(self, quota_bytes: int, days: int) -> SweepResult:
         now = self._age_clock.now(self.context.clock)
-        oldest = now - timedelta(days=self._days) if self._days else None
+        oldest = now - timedelta(days=days) if days else None
         held = await ticket_files.held(self._database)
         FILE_BYTES.labels("tickets").set(sum(held.values()))
         call_sweep = partial(
             sweep,
             self._store,
             CAPTURE_NAMES,
-            quota_bytes=self._quota_bytes,
+            quota_bytes=quota_bytes,
             oldest=oldest,
             exempt=held.keys(),
         )
         return await trio.to_thread.run_sync(call_sweep)
 
-    def _reason(self) -> str:
-        quota = [f"the quota of {self._quota_bytes} bytes"] if self._quota_bytes else []
-        days = [f"{self._days} days"] if self._days else []
-        return "past " + " or ".join(quota + days)
+
+def _reason(quota_bytes: int, days: int) -> str:
+    quota = [f"the quota of {quota_bytes} bytes"] if quota_bytes else []
+    age = [f"{days} days"] if days else []
+    return "past " + " or ".join(quota + age)

@@ -11,7 +11,8 @@ from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.openid import OpenIdProvider
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import SigningKeys
-from motorpool.api.settings import Settings
+from motorpool.api.configuration.live import LiveSettings
+from motorpool.api.login_settings import OpenIdSettings
 from motorpool.runtime import Clock
 from motorpool.storage.database.database import Database
 
@@ -22,7 +23,7 @@ class LoginServices:
     def __init__(
         self,
         database: Database,
-        settings: Settings,
+        live: LiveSettings,
         clock: Clock,
         http: OutgoingHttp,
         *,
@@ -31,6 +32,11 @@ class LoginServices:
         setup_token: str | None = None,
         shared: SharedAttempts | None = None,
     ) -> None:
+        self._live = live
+        self._http = http
+        self._monotonic = clock.monotonic
+        self._provider: tuple[OpenIdSettings, OpenIdProvider | None] | None = None
+        settings = live.settings
         self.passwords = passwords
         self.token_keys = token_keys
         """Signs tokens; stored in the database."""
@@ -44,7 +50,20 @@ class LoginServices:
         """Limits on failed logins, at this server and those beside it."""
         self.audit = LoginAudit(clock.monotonic)
         """Writes the audit rows of failed logins."""
-        self.openid = (
-            OpenIdProvider(settings.openid, http, clock.monotonic) if settings.openid.enabled else None
-        )
+
+    @property
+    def openid(self) -> OpenIdProvider | None:
         """The OpenID Connect provider; None where none is configured."""
+        settings = self._live.settings.openid
+        if self._provider is None or self._provider[0] != settings:
+            self._provider = settings, self.new_provider() if settings.enabled else None
+        return self._provider[1]
+
+    def new_provider(self) -> OpenIdProvider:
+        """Return a client of the configured provider that has not read anything yet."""
+        return OpenIdProvider(
+            self._live.settings.openid,
+            self._http,
+            self._monotonic,
+            trusted="openid" not in self._live.unvouched,
+        )

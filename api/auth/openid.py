@@ -62,12 +62,24 @@ class TokenResponse(msgspec.Struct, frozen=True):
 class OpenIdProvider:
     """Client of the configured OpenID Connect provider."""
 
-    def __init__(self, settings: OpenIdSettings, http: OutgoingHttp, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        settings: OpenIdSettings,
+        http: OutgoingHttp,
+        monotonic: Callable[[], float],
+        *,
+        trusted: bool = True,
+    ) -> None:
+        """`trusted` says that the operator vouches for the address of the issuer."""
         assert settings.issuer is not None
         assert settings.client_id is not None
         self._settings = settings
         self._client_id = settings.client_id
-        self._documents = ProviderDocuments(settings.issuer, http, monotonic)
+        self._documents = ProviderDocuments(settings.issuer, http, monotonic, trusted=trusted)
+
+    async def discover(self) -> Metadata:
+        """Return what the provider tells of itself. Raises ProviderUnavailable."""
+        return await self._documents.metadata()
 
     async def authorization_url(self, redirect: str, *, state: str, nonce: str, verifier: str) -> str:
         """Return the address that a browser is sent to for a login. Raises ProviderUnavailable."""

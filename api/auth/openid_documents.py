@@ -86,8 +86,12 @@ class CachedDocument(Generic[T]):
 class ProviderDocuments:
     """The documents of one issuer, and requests to its other endpoints."""
 
-    def __init__(self, issuer: str, http: OutgoingHttp, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self, issuer: str, http: OutgoingHttp, monotonic: Callable[[], float], *, trusted: bool = True
+    ) -> None:
+        """`trusted` says that the operator vouches for the address of the issuer."""
         self._issuer = issuer
+        self._trusted = trusted
         self._http = http
         self._metadata = CachedDocument(self._read_metadata, monotonic)
         self._keys = CachedDocument(self._read_keys, monotonic)
@@ -123,8 +127,8 @@ class ProviderDocuments:
             return await self._http.request(
                 method,
                 address,
-                # The operator configured this host; other hosts that it refers to are as untrusted as any.
-                trusted=urlsplit(address).hostname == urlsplit(self._issuer).hostname,
+                # Other hosts that the operator's one refers to are as untrusted as any.
+                trusted=self._trusted and urlsplit(address).hostname == urlsplit(self._issuer).hostname,
                 headers={"Accept": "application/json", **headers},
                 form=form,
                 seconds=REQUEST_SECONDS,

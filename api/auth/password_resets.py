@@ -15,7 +15,7 @@ from motorpool.actors.deliveries.notificators.mail import Mail
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, issue
-from motorpool.api.settings import Settings
+from motorpool.api.configuration.live import LiveSettings
 from motorpool.runtime import Actor, Kind
 from motorpool.storage.accounts import users
 from motorpool.storage.database.database import Database
@@ -44,29 +44,29 @@ class PasswordResets(Actor[PasswordResetRequested]):
         database: Database,
         mail: Mail,
         token_keys: SigningKeys,
-        settings: Settings,
+        live: LiveSettings,
         shared: SharedAttempts | None,
     ) -> None:
         self._database = database
         self._mail = mail
         self._token_keys = token_keys
-        self._settings = settings
+        self._live = live
         self._shared = shared
-        self._lifetime = timedelta(minutes=settings.users.reset_minutes)
+        self._lifetime = timedelta(minutes=live.settings.users.reset_minutes)
 
     async def start(self) -> None:
         """Create the rate limit, and warn if links lead to an address that is only assumed."""
-        limit = self._settings.users.resets_per_account
+        limit = self._live.settings.users.resets_per_account
         seconds = self._lifetime.total_seconds()
         self._rate = SharedRate("reset account", limit, seconds, self.context.clock.monotonic, self._shared)
-        if self._mail.enabled and self._settings.public.url is None:
+        if self._mail.enabled and self._live.settings.public.url is None:
             self.context.log.warning(
-                "links in mails lead to %s; [public] url is unset", self._settings.public_url
+                "links in mails lead to %s; [public] url is unset", self._live.settings.public_url
             )
 
     async def handle(self, message: PasswordResetRequested) -> None:
         """Put a mail into the outbox if the address belongs to a user who may log in."""
-        if not self._mail.enabled or self._settings.openid.forced or "\x00" in message.email:
+        if not self._mail.enabled or self._live.settings.openid.forced or "\x00" in message.email:
             return
         try:
             user = await users.by_email(self._database, message.email)
@@ -93,8 +93,8 @@ class PasswordResets(Actor[PasswordResetRequested]):
         Browsers send no fragment, so that no log of a proxy and no `Referer` shows the token. The page of the
         Traccar web client, in place of the console's, looks for it in the query.
         """
-        joint = "?" if (self._settings.override / "index.html").exists() else "#"
-        return f"{self._settings.public_url}/reset-password{joint}passwordReset={token}"
+        joint = "?" if (self._live.settings.override / "index.html").exists() else "#"
+        return f"{self._live.settings.public_url}/reset-password{joint}passwordReset={token}"
 
     async def _write(self, user: User) -> None:
         now = self.context.clock.now()

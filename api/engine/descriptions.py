@@ -58,6 +58,7 @@ PARAMETERS: Mapping[str, str] = {
     **{key: "0 is any." for keys in LINK_TYPES for key in keys},
     "deliveryId": "The message to a webhook.",
     "id": "The record.",
+    "section": "The section of the settings.",
     "deviceId": "The device.",
     "groupId": "The group, and all groups below it.",
     "userId": "The user.",

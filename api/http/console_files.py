@@ -4,9 +4,9 @@ Files in the override folder replace the console's files of the same path; other
 (docs/server.md#files), but never below /api.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from motorpool.api.map_settings import MapSettings
 from motorpool.api.settings import Settings
 
 PAGE = "index.html"
+PAGE_OF_GUESTS = "guests.html"
 PLACE_OF_GUESTS = "share"
 UNSERVED = {"chunks.json"}
 
@@ -51,35 +52,32 @@ def security_policy(origins: Sequence[str]) -> str:
     )
 
 
-def add_console_routes(app: QuartTrio, settings: Settings, override: Path) -> None:
+def add_console_routes(app: QuartTrio, settings: Callable[[], Settings], override: Path) -> None:
     """Serve the page at `/`, the other files under `/console/`, and the files of the override folder.
 
-    A path without a file, opened as a page, is a place of the console and gets the page.
+    A path without a file, opened as a page, is a place of the console and gets the page. `settings` returns
+    those in use: with another map, pages that are loaded from then on have another policy.
     """
-    policy = security_policy(settings.map.origins)
-    known = {**_load(policy), "map.json": _describe_map(settings.map, policy)}
-    of_guests = known[PAGE]
-    if not settings.map.guests_see_tiles:
-        of_guests = replace(of_guests, policy=security_policy(()))
-    map_path = f"map/{settings.map.file.name}" if settings.map.file is not None else None
     app.url_map.converters["outside_api"] = OutsideApi
 
     @app.get("/")
     async def console() -> Response:
-        return await _send(override, "index.html") or answer_file(known[PAGE])
+        return await _send(override, "index.html") or answer_file(_files(settings().map)[PAGE])
 
     @app.get("/<outside_api:path>")
     async def file(path: str) -> Response:
         found = await _send(override, path)
-        if found is None and path == map_path:
-            found = await _send(settings.data, str(settings.map.file), "public, max-age=86400")
+        map_file = settings().map.file
+        if found is None and map_file is not None and path == f"map/{map_file.name}":
+            found = await _send(settings().data, str(map_file), "public, max-age=86400")
         if found is not None:
             return found
+        known = _files(settings().map)
         name = path.removeprefix("console/")
         if name != path and name in known and not name.endswith(".html"):
             return answer_file(known[name])
         if "." not in path and "text/html" in request.headers.get("Accept", ""):
-            return answer_file(of_guests) if path == PLACE_OF_GUESTS else await console()
+            return answer_file(known[PAGE_OF_GUESTS]) if path == PLACE_OF_GUESTS else await console()
         raise ResourceNotFound("no such file")
 
     async def _send(folder: Path, path: str, caching: str = "no-cache") -> Response | None:
@@ -92,7 +90,15 @@ def add_console_routes(app: QuartTrio, settings: Settings, override: Path) -> No
             return None
 
 
-@cache
+@lru_cache(maxsize=2)
+def _files(settings: MapSettings) -> dict[str, StaticFile]:
+    policy = security_policy(settings.origins)
+    known = {**_load(policy), "map.json": _describe_map(settings, policy)}
+    of_guests = policy if settings.guests_see_tiles else security_policy(())
+    return {**known, PAGE_OF_GUESTS: replace(known[PAGE], policy=of_guests)}
+
+
+@lru_cache(maxsize=2)
 def _load(policy: str) -> dict[str, StaticFile]:
     """Return all files by their path under `/console/`; without a build the page says what is missing."""
     folder = files("motorpool.api") / "console"

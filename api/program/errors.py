@@ -4,10 +4,6 @@ from motorpool.runtime import ActorFailed, first_error
 from motorpool.storage.errors import StorageError
 
 
-class SettingsError(Exception):
-    """A setting that cannot be used; the text is one line that names it. Exit code 2."""
-
-
 class StartFailed(Exception):
     """The program cannot start or continue; the text is its last line on standard error. Exit code 1."""
 

@@ -4,9 +4,10 @@
 
 import trio
 
+from motorpool.api.configuration.errors import SettingsError
+from motorpool.api.configuration.forms import is_database
 from motorpool.api.program.configured_database import run_embedded
-from motorpool.api.program.errors import SettingsError, StartFailed, error_line
-from motorpool.api.program.forms import is_database
+from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.settings import Settings
 from motorpool.storage.errors import SetupFailed, StorageError
 from motorpool.storage.postgres import dumps

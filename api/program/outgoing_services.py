@@ -6,24 +6,33 @@ from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.notificators import NOTIFICATORS
 from motorpool.actors.http.address_guard import OwnServer
+from motorpool.api.configuration.live import LiveSettings
 from motorpool.api.settings import Settings
 from motorpool.api.version import program_version
 from motorpool.runtime import Clock
 
 
 def build_outgoing_services(
-    settings: Settings, clock: Clock, shared: SharedAttempts | None = None
+    live: LiveSettings, clock: Clock, shared: SharedAttempts | None = None
 ) -> OutgoingServices:
-    """The one OutgoingServices of a server; `shared` counts text messages for all servers of a cluster."""
-    return OutgoingServices(
+    """The one OutgoingServices of a server, which follows its settings; `shared` counts text messages for all
+    servers of a cluster.
+    """
+    settings = live.settings
+    outgoing = OutgoingServices(
         allow=settings.webhook.allow,
         own=_own_server(settings),
-        geocoder=settings.geocoder,
         version=program_version(),
         monotonic=clock.monotonic,
         shared=shared,
-        **{each.name: getattr(settings, each.name) for each in NOTIFICATORS if each.settings is not None},
     )
+    names = ("geocoder", *(each.name for each in NOTIFICATORS if each.settings is not None))
+
+    def apply(live: LiveSettings) -> None:
+        outgoing.configure({name: getattr(live.settings, name) for name in names}, live.unvouched)
+
+    live.follow(apply)
+    return outgoing
 
 
 def _own_server(settings: Settings) -> OwnServer:

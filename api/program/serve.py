@@ -19,13 +19,13 @@ from motorpool.actors.cluster.home_finder import HomeFinder
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.files.media_files import open_media_files
 from motorpool.actors.messages.conditions import DATABASE, note_out_of_files
-from motorpool.actors.settings import FleetSettings, with_retention_defaults
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResets
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequests
+from motorpool.api.configuration.live import LiveSettings, open_live_settings, settings_reader_spec
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import HttpServer, NodeListener, ServedApp, open_node_listener, tls_context
 from motorpool.api.logins.password_rules import password_fault
@@ -46,7 +46,6 @@ from motorpool.api.version import program_version
 from motorpool.runtime import ChildSpec, Conditions, LoopStalls, System, SystemClock, TaskSpec, open_system
 from motorpool.storage.accounts import server, tokens, users
 from motorpool.storage.cluster.membership import open_membership
-from motorpool.storage.database import installation
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageUnavailable, TooManyFiles
 from motorpool.storage.records import User
@@ -131,22 +130,21 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             await warn_of_shared_names(database)
             setup_token = await fetch_setup_token(database)
             waits_for_user = not await server.is_initialised(database)
-            fleet = await with_retention(database, settings)
+            live = await open_live_settings(database, settings)
+            warn_of_retention(live)
+            fleet = live.settings
 
             clustered = settings.cluster.name is not None
             shared_attempts = SharedAttempts(database, clock) if clustered else None
-            outgoing = build_outgoing_services(settings, clock, shared_attempts)
-            files = open_media_files(
-                fleet.data,
-                reserve_bytes=fleet.files.reserve_bytes,
-                device_quota_bytes=fleet.files.device_quota_bytes or 0,
-            )
+            outgoing = build_outgoing_services(live, clock, shared_attempts)
+            files = open_media_files(fleet.data, reserve_bytes=fleet.files.reserve_bytes)
+            live.follow(lambda live: files.limit(live.settings.files.device_quota_bytes or 0))
 
             def create_served_app(system: System) -> ServedApp:
                 context = ServerContext(
                     system=system,
                     database=database,
-                    settings=settings,
+                    live=live,
                     passwords=passwords,
                     token_keys=token_keys,
                     server=row,
@@ -169,10 +167,11 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 kind=HOME_REQUESTS, factory=lambda: HomeRequests(database), mailbox_size=10_000
             )
             services: list[ChildSpec[Any]] = [
+                settings_reader_spec(database, live),
                 ChildSpec(
                     kind=PASSWORD_RESETS,
                     factory=lambda: PasswordResets(
-                        database, outgoing.mail, token_keys, settings, shared_attempts
+                        database, outgoing.mail, token_keys, live, shared_attempts
                     ),
                 ),
                 *((home_requests,) if nodes is not None else ()),
@@ -190,6 +189,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 tree = fleet_tree(
                     database,
                     fleet,
+                    in_use=lambda: live.settings,
                     outgoing=outgoing,
                     services=tuple(services),
                     server_key=server_key,
@@ -209,7 +209,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 _print_address(settings, address, login)
                 if waits_for_user:
                     _print_setup_link(settings, address, setup_token)
-                await log_exceeded_quotas(database, settings.quotas)
+                await log_exceeded_quotas(database, live.settings.quotas)
                 with loop_stalls.measured(), without_repetitions(conditions):
                     await state.stopping.wait()
                 _log.info("stopping")
@@ -263,17 +263,14 @@ def _force_exit_after(seconds: float, state: ServerState) -> None:
     timer.start()
 
 
-async def with_retention(database: Database, settings: FleetSettings) -> FleetSettings:
-    """Return the settings with the defaults of this database for unset retentions and quotas."""
-    is_new = await installation.has_retention_defaults(database)
-    settings, unset = with_retention_defaults(settings, is_new=is_new)
-    if unset and not is_new:
+def warn_of_retention(live: LiveSettings) -> None:
+    """Say which retentions and quotas are unset in a database that is older than their defaults."""
+    if live.unset and not live.is_new:
         _log.warning(
             "this database was made before there was a default retention: nothing is deleted by age or quota"
             " where these settings are unset: %s",
-            ", ".join(unset),
+            ", ".join(live.unset),
         )
-    return settings
 
 
 async def _look_after_secrets(database: Database) -> None:

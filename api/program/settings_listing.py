@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from motorpool.api.field_docstrings import field_docstrings
-from motorpool.api.program.configuration import Value, keys, sections
+from motorpool.api.configuration.keys import Value, keys, sentences
 
 
 def describe() -> Iterator[str]:
@@ -21,15 +20,6 @@ def describe() -> Iterator[str]:
         choices = f" One of: {', '.join(key.choices)}." if key.choices else ""
         yield f"# {meanings[key.section, key.name]}{choices}{unit}  {key.variable}"
         yield f"# {key.name} = {_as_toml(key.default)}"
-
-
-def sentences() -> dict[tuple[str, str], str]:
-    """Return what each setting means, by its section and name: read from the source, which takes a while."""
-    return {
-        (section, name): sentence
-        for section, struct in sections().items()
-        for name, sentence in field_docstrings(struct).items()
-    }
 
 
 def _as_toml(value: Value) -> str:

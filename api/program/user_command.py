@@ -8,6 +8,7 @@ import msgspec
 from motorpool.actors.mailings.account_mails import account_changes, tell_owner
 from motorpool.api.auth.new_users import DISPLAY_FIELDS, SHARED_FLAGS, with_server_values
 from motorpool.api.auth.passwords import PasswordHasher
+from motorpool.api.configuration.live import open_live_settings
 from motorpool.api.logins.password_rules import password_fault
 from motorpool.api.program.configured_database import open_running_database
 from motorpool.api.program.errors import StartFailed
@@ -110,7 +111,7 @@ async def _change(
         changes["openid"] = "unlinked"
     await tell_owner(
         transaction,
-        build_outgoing_services(settings, clock).mail,
+        build_outgoing_services(await open_live_settings(transaction, settings), clock).mail,
         old,
         account_changes(old, new, password=hashed is not None),
         settings=await server.fetch(transaction),

@@ -3,7 +3,6 @@
 The notificator `command` carries no text, so it has neither test messages nor announcements.
 """
 
-import secrets
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated
@@ -13,10 +12,9 @@ from quart import Response
 
 from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
-from motorpool.actors.deliveries.notificator import Envelope
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.events.rendering import reader_of, render
-from motorpool.actors.http.errors import LimitExceeded, OutgoingError
+from motorpool.actors.http.errors import LimitExceeded
 from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
 from motorpool.api.auth.rights import ANNOUNCE
 from motorpool.api.engine.audit import record_action
@@ -25,6 +23,7 @@ from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest, TooManyRequests
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.request_limits import count
+from motorpool.api.resources.notification_tests import send_test_message
 from motorpool.api.server_context import ServerContext
 from motorpool.storage.accounts import users
 from motorpool.storage.database.tables import ListQuery
@@ -234,26 +233,12 @@ def _why_unreachable(context: ServerContext, user: User) -> str:
 
 
 async def _test(call: Call, name: str, user: User) -> None:
+    if name != "web":
+        await send_test_message(call, name, user)
+        return
     facts = EventFacts(event=Event(type="test", event_time=call.now))
     rendered = render(facts, reader_of(user, call.context.server))
-    if name == "web":
-        _publish(call, "test", (user.id,), rendered.digest, None)
-        return
-    notificator = call.context.outgoing.notificators[name]
-    try:
-        await notificator.admit(user.id)
-        message = notificator.message(user, rendered, facts)
-        if message is None:
-            raise BadRequest(f"{name}: {notificator.unreached}")
-        envelope = Envelope(message_id=secrets.token_hex(16), date=call.now, attributes=user.attributes)
-        await notificator.send(message, envelope)
-        # What waits for a receiver that failed is sent now.
-        await receivers.resume(call.context.database, notificator.lane_of(user), user.id, now=call.now)
-        call.context.system.ref(OUTBOX).offer(OutboxFilled())
-    except LimitExceeded as error:
-        raise TooManyRequests(f"{name}: {error}", error.seconds) from None
-    except OutgoingError as error:
-        raise BadRequest(f"{name}: {error}") from None
+    _publish(call, "test", (user.id,), rendered.digest, None)
 
 
 def _publish(call: Call, kind: str, user_ids: tuple[int, ...], text: str, subject: str | None) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from motorpool.storage import secret_attributes
-from motorpool.storage.accounts import server, signing_keys, tokens, users
+from motorpool.storage.accounts import server, signing_keys, stored_settings, tokens, users
 from motorpool.storage.database import encryption_keys
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Table
@@ -18,7 +18,14 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.helpdesk.company_tables import COMPANIES
 from motorpool.storage.secret_attributes import ENCRYPTED
 
-TABLES: Final[Sequence[Table[Any]]] = (users.TABLE, devices.TABLE, groups.TABLE, server.TABLE, COMPANIES)
+TABLES: Final[Sequence[Table[Any]]] = (
+    users.TABLE,
+    devices.TABLE,
+    groups.TABLE,
+    server.TABLE,
+    COMPANIES,
+    stored_settings.TABLE,
+)
 """Those with secrets."""
 KEYS: Final = (("signing_keys", "id", signing_keys.VALUE), ("keys", "name", tokens.KEY_VALUE))
 """Tables of keys with their primary key and the context of their value."""

@@ -26,6 +26,7 @@ from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResets
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequests
+from motorpool.api.configuration.live import open_live_settings, settings_reader_spec
 from motorpool.api.http.asgi import Application
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import HttpServer, NodeListener, ServedApp
@@ -194,6 +195,7 @@ async def start(
     if chosen.login.password_min_length == LoginSettings().password_min_length:
         # Users of tests have short passwords, unless a test is about passwords.
         chosen = replace(chosen, login=replace(chosen.login, password_min_length=0))
+    live = await open_live_settings(database, chosen)
     clock = TestClock(NOON)
     keys = await open_keys(database, NOON)
     row = await server.fetch(database)
@@ -209,7 +211,7 @@ async def start(
         context = ServerContext(
             system=system,
             database=database,
-            settings=chosen,
+            live=live,
             passwords=PasswordHasher(chosen.login),
             token_keys=keys,
             server=row,
@@ -225,14 +227,16 @@ async def start(
         return ServedApp(app=apps[0], closing=context.lifetime.closing, changes=context.lifetime.changes)
 
     shared_attempts = SharedAttempts(database, clock) if chosen.cluster.name is not None else None
-    outgoing = build_outgoing_services(chosen, clock, shared_attempts)
+    outgoing = build_outgoing_services(live, clock, shared_attempts)
     files = open_media_files(chosen.data, reserve_bytes=chosen.files.reserve_bytes)
+    live.follow(lambda live: files.limit(live.settings.files.device_quota_bytes or 0))
     sockets = bind("127.0.0.1", 0) if listen else ()
     resets = ChildSpec(
         kind=PASSWORD_RESETS,
-        factory=lambda: PasswordResets(database, outgoing.mail, keys, chosen, shared_attempts),
+        factory=lambda: PasswordResets(database, outgoing.mail, keys, live, shared_attempts),
     )
     services = (
+        settings_reader_spec(database, live),
         resets,
         *(
             (ChildSpec(kind=HOME_REQUESTS, factory=lambda: HomeRequests(database)),)
@@ -252,7 +256,8 @@ async def start(
     try:
         tree = fleet_tree(
             database,
-            replace(chosen, protocols=protocols),
+            replace(live.settings, protocols=protocols),
+            in_use=lambda: live.settings,
             outgoing=outgoing,
             services=services,
             node=node,

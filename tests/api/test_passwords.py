@@ -41,7 +41,7 @@ def test_a_password_is_long_enough_and_not_the_users_own_name(password, fault):
 
 async def test_new_passwords_follow_the_rules_wherever_they_are_set(starting):
     async with starting() as served:
-        served.context.settings = replace(served.context.settings, login=RULES)
+        served.context.live.settings = replace(served.context.settings, login=RULES)
         user = {"name": "Ann", "email": "ann@example.org"}
         for password in ("short", "", "ann@example.org", "ann-2026!", "Qwertyuiop", "iloveyou1"):
             refused = await served.admin.post("/users", json={**user, "password": password})

@@ -23,7 +23,7 @@ def database(database):
     return database
 
 
-TABLES = ("users", "devices", "groups", "server", "companies", "signing_keys", "keys", "audit")
+TABLES = ("users", "devices", "groups", "server", "companies", "signing_keys", "keys", "settings", "audit")
 
 
 async def rows(database):

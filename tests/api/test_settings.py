@@ -4,7 +4,7 @@ from typing import get_type_hints
 import pytest
 
 from motorpool.actors.settings import PublicSettings
-from motorpool.api.program.settings_listing import sentences
+from motorpool.api.configuration.keys import sentences
 from motorpool.api.settings import HttpSettings, Settings
 
 
@@ -23,7 +23,7 @@ def test_every_constraint_is_of_a_kind_that_is_checked():
     for item in fields(Settings):
         for hint in get_type_hints(type(getattr(Settings(), item.name)), include_extras=True).values():
             for meta in getattr(hint, "__metadata__", ()):
-                assert set(meta.extra or {}) <= {"unit", "choices", "form", "secret", "key"}
+                assert set(meta.extra or {}) <= {"unit", "choices", "form", "secret", "key", "destination"}
                 unchecked = (
                     meta.gt,
                     meta.lt,

@@ -32,11 +32,11 @@ SECURITIES: tuple[Security, ...] = get_args(Security)
 class MailSettings:
     """The mail server that takes what the server sends."""
 
-    host: str | None = None
+    host: Annotated[str | None, Meta(extra={"destination": True})] = None
     """Host of the mail server; with `address` mail is sent."""
-    port: Annotated[int, Meta(ge=0, le=65535)] = 0
+    port: Annotated[int, Meta(ge=0, le=65535, extra={"destination": True})] = 0
     """Its port; 0: 465 with `tls`, 587 with `starttls`, 25 with `none`."""
-    security: Annotated[str, Meta(extra={"choices": SECURITIES})] = "starttls"
+    security: Annotated[str, Meta(extra={"choices": SECURITIES, "destination": True})] = "starttls"
     """How the connection is secured; certificates are checked, also against SSL_CERT_FILE."""
     username: str | None = None
     """Whom the server logs in as; unset: without login."""
@@ -50,7 +50,7 @@ class MailSettings:
     """Handing in one mail takes at most so long."""
 
 
-def server_account(settings: MailSettings) -> SmtpAccount | None:
+def server_account(settings: MailSettings, *, trusted: bool = True) -> SmtpAccount | None:
     """Return the server's mail account, or None if none is configured."""
     if settings.host is None or settings.address is None:
         return None
@@ -63,7 +63,7 @@ def server_account(settings: MailSettings) -> SmtpAccount | None:
         address=settings.address,
         name=settings.name,
         seconds=settings.seconds,
-        trusted=True,
+        trusted=trusted,
     )
 
 
@@ -117,12 +117,16 @@ class Mail(Notificator):
 
     def __init__(self, settings: MailSettings, network: Network) -> None:
         super().__init__(settings, network)
-        self._account = server_account(settings)
         self._slots = trio.Semaphore(MAX_CONCURRENT)
         # Separate, since users may name servers that never respond.
         self._user_slots = trio.Semaphore(MAX_CONCURRENT)
         # One for each slot: a thread that was cancelled counts until it ends, a moment later.
         self._threads = trio.CapacityLimiter(2 * MAX_CONCURRENT)
+
+    def configure(self, settings: MailSettings, *, trusted: bool = True) -> None:
+        """Use another account of the server from now on."""
+        super().configure(settings, trusted=trusted)
+        self._account = server_account(settings, trusted=trusted)
 
     @property
     def enabled(self) -> bool:

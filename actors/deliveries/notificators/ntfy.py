@@ -25,7 +25,7 @@ _TOPIC = re.compile(r"[-_A-Za-z0-9]{1,64}")
 class NtfySettings:
     """Notifications by ntfy."""
 
-    url: Annotated[str, Meta(extra={"form": "url"})] = "https://ntfy.sh"
+    url: Annotated[str, Meta(extra={"form": "url", "destination": True})] = "https://ntfy.sh"
     """The server, which may be one of your own."""
     token: Annotated[str | None, Meta(extra={"secret": True})] = field(default=None, repr=False)
     """Access token of the account that sends them; unset, without `username` or `anonymous`: none are."""
@@ -70,7 +70,9 @@ class Ntfy(Notificator):
             body["click"] = message.link
         url = f"{self._settings.url.rstrip('/')}/"
         content = msgspec.json.encode(body)
-        answer = await post(self._http, "ntfy", url, headers=self._headers(), content=content)
+        answer = await post(
+            self._http, "ntfy", url, trusted=self._trusted, headers=self._headers(), content=content
+        )
         if answer.ok:
             return
         if answer.status in {400, 403}:

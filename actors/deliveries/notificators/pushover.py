@@ -31,7 +31,7 @@ class PushoverSettings:
 
     token: Annotated[str | None, Meta(extra={"secret": True})] = field(default=None, repr=False)
     """Token of the application that sends them; unset: none are sent."""
-    url: Annotated[str, Meta(extra={"form": "url"})] = "https://api.pushover.net"
+    url: Annotated[str, Meta(extra={"form": "url", "destination": True})] = "https://api.pushover.net"
     """The API of Pushover."""
 
 
@@ -66,7 +66,7 @@ class Pushover(Notificator):
         if isinstance(devices, str) and devices:
             body["device"] = devices
         url = f"{self._settings.url.rstrip('/')}/1/messages.json"
-        answer = await post(self._http, "Pushover", url, form=body)
+        answer = await post(self._http, "Pushover", url, trusted=self._trusted, form=body)
         if answer.ok:
             return
         refused = 400 <= answer.status < 500 and answer.status != TOO_MANY

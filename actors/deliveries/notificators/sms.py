@@ -30,7 +30,7 @@ _FILLING = str.maketrans("", "", " -./()\u00a0")
 class SmsSettings:
     """The gateway that takes text messages, one HTTP request for each."""
 
-    url: Annotated[str | None, Meta(extra={"form": "service", "secret": True})] = field(
+    url: Annotated[str | None, Meta(extra={"form": "service", "secret": True, "destination": True})] = field(
         default=None, repr=False
     )
     """Address of the request; with it text messages are sent. It may hold {phone}, {message}, {id}."""
@@ -68,13 +68,17 @@ class Sms(Notificator):
     longest_digest = MAX_TEXT_LENGTH
 
     def __init__(self, settings: SmsSettings, network: Network) -> None:
+        self._network = network
+        self._limits: dict[str, int] = {}
         super().__init__(settings, network)
-        self._rates = SharedRates(
-            {OF_USER: settings.per_user, OF_ALL: settings.per_hour},
-            HOUR_SECONDS,
-            network.monotonic,
-            network.shared,
-        )
+
+    def configure(self, settings: SmsSettings, *, trusted: bool = True) -> None:
+        """Use other settings from now on; with other limits this server counts anew."""
+        super().configure(settings, trusted=trusted)
+        limits = {OF_USER: settings.per_user, OF_ALL: settings.per_hour}
+        if limits != self._limits:
+            self._limits = limits
+            self._rates = SharedRates(limits, HOUR_SECONDS, self._network.monotonic, self._network.shared)
 
     @property
     def enabled(self) -> bool:
@@ -133,7 +137,7 @@ class Sms(Notificator):
             answer = await self._http.request(
                 gateway.method,
                 _filled(gateway.url, values, _in_form),
-                trusted=True,
+                trusted=self._trusted,
                 headers=headers,
                 content=body.encode() if body else None,
                 seconds=gateway.seconds,

@@ -22,7 +22,7 @@ class TelegramSettings:
 
     token: Annotated[str | None, Meta(extra={"secret": True})] = field(default=None, repr=False)
     """Token of the bot that sends them; unset: none are sent."""
-    url: Annotated[str, Meta(extra={"form": "url"})] = "https://api.telegram.org"
+    url: Annotated[str, Meta(extra={"form": "url", "destination": True})] = "https://api.telegram.org"
     """The Bot API, which may be a server of your own."""
 
 
@@ -46,7 +46,9 @@ class Telegram(Notificator):
             raise Unreachable("no Telegram bot is configured")
         body = {"chat_id": message.to, "text": message.text[:MAX_LENGTH]}
         url = f"{self._settings.url.rstrip('/')}/bot{self._settings.token}/sendMessage"
-        answer = await post(self._http, "Telegram", url, content=msgspec.json.encode(body))
+        answer = await post(
+            self._http, "Telegram", url, trusted=self._trusted, content=msgspec.json.encode(body)
+        )
         if answer.ok:
             return
         if answer.status == TOO_MANY:

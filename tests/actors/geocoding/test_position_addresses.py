@@ -53,8 +53,12 @@ def addressing(tree, database, nominatim, clock):
 
     def start(**fields):
         service = GeocoderSettings(
-            type="nominatim", url=nominatim.url, **{"per_second": 0, "seconds": 60.0, **fields}
+            type="nominatim",
+            url=nominatim.url,
+            positions=True,
+            **{"per_second": 0, "seconds": 60.0, **fields},
         )
+        geocoder = Geocoder(OutgoingHttp(), service, clock.monotonic)
         return tree(
             ChildSpec(
                 kind=POSITION_WRITER,
@@ -63,9 +67,7 @@ def addressing(tree, database, nominatim, clock):
             ChildSpec(kind=DIRECTORY, factory=lambda: Directory(database, {}, None)),
             TaskSpec(
                 name="position_addresses",
-                factory=lambda: PositionAddresses(
-                    database, Geocoder(OutgoingHttp(), service, clock.monotonic)
-                ),
+                factory=lambda: PositionAddresses(database, lambda: geocoder),
             ),
         )
 

@@ -14,7 +14,7 @@ DAY = 86_400.0
 
 def file_retention_spec(database, files, quota_bytes, days):
     settings = FileSettings(quota_bytes=quota_bytes, retention_days=days)
-    return ChildSpec(kind=FILE_RETENTION, factory=lambda: FileRetention(database, files, settings))
+    return ChildSpec(kind=FILE_RETENTION, factory=lambda: FileRetention(database, files, lambda: settings))
 
 
 def kept(media, device, name, ago, size, clock):

@@ -21,7 +21,7 @@ DAY = timedelta(days=1)
 
 
 def retention_spec(database, days):
-    return TaskSpec(name="retention", factory=lambda: Retention(database, days))
+    return TaskSpec(name="retention", factory=lambda: Retention(database, lambda: days))
 
 
 async def store(database, device_id, *ages):

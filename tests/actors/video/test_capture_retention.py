@@ -37,7 +37,7 @@ def capture_retention_spec(database, store, quota_bytes, days, *, node=0, cluste
     settings = CaptureSettings(quota_bytes=quota_bytes, retention_days=days)
     return TaskSpec(
         name="capture_retention",
-        factory=lambda: CaptureRetention(database, store, settings, node=node, clustered=clustered),
+        factory=lambda: CaptureRetention(database, store, lambda: settings, node=node, clustered=clustered),
     )
 
 

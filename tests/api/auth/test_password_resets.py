@@ -13,6 +13,7 @@ from motorpool.actors.settings import PublicSettings
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested, PasswordResets
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, read
+from motorpool.api.configuration.live import LiveSettings
 from motorpool.api.login_settings import OpenIdSettings
 from motorpool.api.settings import Settings
 from motorpool.runtime import ChildSpec
@@ -35,7 +36,7 @@ async def running(database, *, account=ACCOUNT, **settings):
         ChildSpec(kind=OUTBOX, factory=lambda: outbox),
         ChildSpec(
             kind=PASSWORD_RESETS,
-            factory=lambda: PasswordResets(database, mail, KEY, chosen, None),
+            factory=lambda: PasswordResets(database, mail, KEY, LiveSettings(chosen), None),
         ),
     )
     async with open_tree(*specs, clock=TestClock(NOW)) as system:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from quart_trio import QuartTrio
 
+from motorpool.api.configuration.errors import SettingsError
 from motorpool.api.http import console_files
 from motorpool.api.http.console_files import add_console_routes
 from motorpool.api.map_settings import MapSettings
 from motorpool.api.program.configuration import load
-from motorpool.api.program.errors import SettingsError
 from motorpool.api.settings import Settings
 
 PLACES = [
@@ -40,7 +40,8 @@ AS_PAGE = {"Accept": "text/html"}
 def make_client(tmp_path):
     def make(maps=NO_TILES):
         app = QuartTrio(__name__, static_folder=None)
-        add_console_routes(app, Settings(data=tmp_path, map=maps), tmp_path / "override")
+        settings = Settings(data=tmp_path, map=maps)
+        add_console_routes(app, lambda: settings, tmp_path / "override")
         return app.test_client()
 
     return make
@@ -69,8 +70,10 @@ def built(monkeypatch, tmp_path):
         (folder / name).write_bytes(content)
     monkeypatch.setattr(console_files, "files", lambda _: tmp_path / "api")
     console_files._load.cache_clear()
+    console_files._files.cache_clear()
     yield folder
     console_files._load.cache_clear()
+    console_files._files.cache_clear()
 
 
 async def test_the_page_loads_only_what_the_server_has_itself(client):

@@ -24,7 +24,7 @@ async def test_behind_a_trusted_proxy_that_speaks_tls_the_cookie_is_secure(start
 
 async def test_the_setting_makes_every_cookie_secure(starting):
     async with starting() as served:
-        served.context.settings = type(served.context.settings)(
+        served.context.live.settings = type(served.context.settings)(
             login=served.context.settings.login, http=HttpSettings(cookie_secure=True)
         )
         answer = await served.client().post("/session", form=LOGIN)

@@ -99,13 +99,13 @@ async def test_basic_and_tokens_of_users_without_codes_are_refused(everybody, da
     ann = made.json()["id"]
     # As it was issued before codes were demanded.
     context, demanded = everybody.context, everybody.context.settings
-    context.settings = replace(demanded, login=demanding("optional"))
+    context.live.settings = replace(demanded, login=demanding("optional"))
     client = await everybody.log_in("ann@example.org", "ann")
     token = (await client.post("/session/token", form={})).text
     bearer = everybody.client({"Authorization": f"Bearer {token}"})
     assert (await bearer.get("/devices")).status == 200
     assert (await everybody.client(basic("ann")).get("/devices")).status == 200
-    context.settings = demanded
+    context.live.settings = demanded
     assert is_refused(await bearer.get("/devices"))
     assert (await everybody.client(basic("ann")).get("/devices")).status == 401
     await set_up(client, ann)

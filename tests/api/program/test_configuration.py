@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.api.program.configuration import RENAMED, keys, load
-from motorpool.api.program.errors import SettingsError
+from motorpool.api.configuration.errors import SettingsError
+from motorpool.api.configuration.keys import keys
+from motorpool.api.program.configuration import RENAMED, load
 from motorpool.api.program.settings_listing import describe
 
 

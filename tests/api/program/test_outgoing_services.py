@@ -7,8 +7,9 @@ import pytest
 
 from motorpool.actors.deliveries.notificator import Envelope
 from motorpool.actors.geocoding.geocoders import PROVIDERS
+from motorpool.api.configuration.errors import SettingsError
+from motorpool.api.configuration.live import LiveSettings
 from motorpool.api.program.configuration import load
-from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.settings_listing import describe
 from motorpool.api.settings import Settings
@@ -22,8 +23,12 @@ def settings(**environ):
     return load(None, {f"MOTORPOOL_{name.upper()}": value for name, value in environ.items()})[0]
 
 
+def outgoing_of(chosen):
+    return build_outgoing_services(LiveSettings(chosen), SystemClock())
+
+
 def test_what_is_not_configured_is_not_there():
-    outgoing = build_outgoing_services(Settings(), SystemClock())
+    outgoing = outgoing_of(Settings())
     assert not outgoing.mail.enabled
     assert not outgoing.sms.enabled
     assert outgoing.geocoder is None
@@ -31,7 +36,7 @@ def test_what_is_not_configured_is_not_there():
 
 def test_every_kind_of_geocoder_can_be_chosen():
     for name in PROVIDERS:
-        assert build_outgoing_services(settings(geocoder_type=name), SystemClock()).geocoder is not None
+        assert outgoing_of(settings(geocoder_type=name)).geocoder is not None
 
 
 async def test_the_settings_reach_the_mail_server(mail_server):
@@ -46,9 +51,7 @@ async def test_the_settings_reach_the_mail_server(mail_server):
         mail_name="Our fleet",
     )
     message = OutgoingMessage(channel="mail", to="ann@example.org", subject="Hi", text="Hello")
-    await build_outgoing_services(chosen, SystemClock()).mail.send(
-        message, Envelope(message_id="1", date=NOON)
-    )
+    await outgoing_of(chosen).mail.send(message, Envelope(message_id="1", date=NOON))
     assert (await server.next())[1]["From"] == "Our fleet <fleet@example.net>"
     assert server.logins == ["fleet"]
 
@@ -63,7 +66,7 @@ async def test_the_settings_reach_the_gateway(web_server):
         sms_template="text={message}",
     )
     message = OutgoingMessage(channel="sms", to="112", text="Hello")
-    await build_outgoing_services(chosen, SystemClock()).sms.send(message, Envelope(message_id="1"))
+    await outgoing_of(chosen).sms.send(message, Envelope(message_id="1"))
     (asked,) = server.asked
     assert (asked.method, asked.path, asked.body) == ("PUT", "/112", b"text=Hello")
     assert (asked.headers["X-A"], asked.headers["X-B"]) == ("1", "2")
@@ -79,8 +82,7 @@ async def test_the_settings_reach_the_geocoder(web_server):
         geocoder_language="de",
         geocoder_format="%r, %p",
     )
-    geocoder = build_outgoing_services(chosen, SystemClock()).geocoder
-    assert geocoder is not None
+    geocoder = outgoing_of(chosen).geocoder
     assert await geocoder.address(1, 2) == "Marktplatz, 76646"
     assert "key=secret" in server.asked[0].path
     assert "accept-language=de" in server.asked[0].path
@@ -88,7 +90,7 @@ async def test_the_settings_reach_the_geocoder(web_server):
 
 def test_allowed_networks_reach_the_guard():
 
-    guard = build_outgoing_services(settings(webhook_allow="10.0.0.0/8"), SystemClock()).http.guard
+    guard = outgoing_of(settings(webhook_allow="10.0.0.0/8")).http.guard
     assert guard.permits(ip_address("10.1.2.3"))
     assert not guard.permits(ip_address("192.168.0.1"))
 

@@ -17,14 +17,13 @@ from typing import Any
 import httpx
 import pytest
 
-from motorpool.actors.schedules.settings import ScheduleSettings
-from motorpool.actors.settings import RETENTION_DEFAULTS, FleetSettings
+from motorpool.actors.settings import RETENTION_DEFAULTS
 from motorpool.actors.upkeep.settings import PositionSettings
-from motorpool.actors.video.settings import CaptureSettings
 from motorpool.actors.work.bind_errors import bind_problem
+from motorpool.api.configuration.live import open_live_settings
 from motorpool.api.program import serve as serve_program
 from motorpool.api.program.errors import StartFailed, error_line, is_foreseen
-from motorpool.api.program.serve import warn_of_shared_names, with_retention
+from motorpool.api.program.serve import warn_of_retention, warn_of_shared_names
 from motorpool.api.settings import Settings
 from motorpool.runtime import ActorFailed
 
@@ -427,22 +426,15 @@ async def test_stored_names_that_two_users_log_in_with_are_one_warning(database,
     assert "\n" not in warning
 
 
-async def test_the_actors_are_given_how_long_each_kind_of_history_is_kept(database):
-    days = {
-        "positions": PositionSettings(retention_days=1),
-        "captures": CaptureSettings(retention_days=2),
-        "schedules": ScheduleSettings(retention_days=3, reconnect_grace_seconds=7),
-    }
-    given = await with_retention(database, Settings(**days))
-    assert given.positions.retention_days == 1
-    assert given.captures.retention_days == 2
-    assert (given.schedules.retention_days, given.schedules.reconnect_grace_seconds) == (3, 7)
-    assert (await with_retention(database, Settings())).schedules.retention_days == 90
+async def in_use(database, given):
+    live = await open_live_settings(database, given)
+    warn_of_retention(live)
+    return live.settings
 
 
 async def test_unset_retention_deletes_in_new_databases_only_and_the_log_says_so(database, caplog):
-    given = FleetSettings(positions=PositionSettings(retention_days=5))
-    new = await with_retention(database, given)
+    given = Settings(positions=PositionSettings(retention_days=5))
+    new = await in_use(database, given)
     assert (new.positions.retention_days, new.events.retention_days, new.files.quota_bytes) == (
         5,
         730,
@@ -451,7 +443,7 @@ async def test_unset_retention_deletes_in_new_databases_only_and_the_log_says_so
     assert caplog.text == ""
     await database.execute("update installation set has_retention_defaults = false")
     try:
-        old = await with_retention(database, given)
+        old = await in_use(database, given)
     finally:
         await database.execute("update installation set has_retention_defaults = true")
     assert old.positions.retention_days == 5

@@ -143,7 +143,7 @@ async def test_not_configured_is_400_and_the_server_says_what_is(starting, openi
             assert (await served.client().get(path)).status == 400
         told = (await served.client().get("/server")).json()
         assert (told["openIdEnabled"], told["openIdForce"]) == (False, False)
-        served.context.settings = type(served.context.settings)()
+        served.context.live.settings = type(served.context.settings)()
 
 
 async def test_a_server_with_a_provider_says_so(served):
@@ -155,7 +155,7 @@ async def test_where_the_provider_is_forced_no_password_works_but_sessions_and_t
     async with starting(openid=openid.settings(allow_registration=True)) as served:
         token = (await served.admin.post("/session/token", form={})).text
         forced = openid.settings(allow_registration=True, force=True)
-        served.context.settings = type(served.context.settings)(
+        served.context.live.settings = type(served.context.settings)(
             login=served.context.settings.login, openid=forced
         )
         told = (await served.client().get("/server")).json()

@@ -103,7 +103,14 @@ async def stored(database):
 
 def test_what_is_masked_is_encrypted():
     assert set(HIDDEN) < set(ENCRYPTED)
-    assert {table.name for table in TABLES} == {"users", "devices", "groups", "server", "companies"}
+    assert {table.name for table in TABLES} == {
+        "users",
+        "devices",
+        "groups",
+        "server",
+        "companies",
+        "settings",
+    }
 
 
 async def test_secrets_are_encrypted_where_they_are_stored(opened):

@@ -513,7 +513,7 @@ async def test_files_that_become_evidence_are_left_by_the_quota_at_once(database
     async with tree(
         ChildSpec(
             kind=FILE_RETENTION,
-            factory=lambda: FileRetention(database, MediaFiles(store, quota), FileSettings()),
+            factory=lambda: FileRetention(database, MediaFiles(store, quota), FileSettings),
         )
     ) as system:
         await time.passes(1)

@@ -195,7 +195,7 @@ async def test_evidence_stays_whatever_quotas_and_retention_remove(
     async with tree(
         ChildSpec(
             kind=FILE_RETENTION,
-            factory=lambda: FileRetention(database, files, FileSettings(quota_bytes=1000)),
+            factory=lambda: FileRetention(database, files, lambda: FileSettings(quota_bytes=1000)),
         )
     ):
         await time.passes(1)

@@ -210,7 +210,9 @@ async def test_the_audit_log_says_what_was_promised_before_and_after(desk):
 
 
 async def test_a_user_creates_so_many_companies_and_administrators_any_number(desk, served):
-    served.context.settings = replace(served.context.settings, tickets=TicketSettings(companies_per_user=3))
+    served.context.live.settings = replace(
+        served.context.settings, tickets=TicketSettings(companies_per_user=3)
+    )
     answers = []
 
     async def create(name):

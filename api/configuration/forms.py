@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from ipaddress import ip_network
+from pathlib import PurePath
 from urllib.parse import urlsplit
 
 from motorpool.actors.deliveries.notificators.mail import Mail
@@ -56,6 +57,12 @@ def is_tiles(text: str) -> bool:
     return text in {OPENFREEMAP, NO_TILES} or bool(TILES.fullmatch(text))
 
 
+def is_map_file(text: str) -> bool:
+    """Whether it is the path of a map in the data folder: other files there are nobody's to read."""
+    path = PurePath(text)
+    return path.suffix == ".pmtiles" and not path.is_absolute() and ".." not in path.parts
+
+
 def is_protocol_attribute(text: str) -> bool:
     """Whether it is an attribute of a protocol with a value."""
     name, mark, _ = text.partition("=")
@@ -98,6 +105,7 @@ FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
         "is no layer such as Satellite https://tiles.example.org/{z}/{x}/{y}.jpg © Somebody",
     ),
     "origin": (ORIGIN.fullmatch, "is no host such as https://fonts.example.org"),
+    "pmtiles": (is_map_file, "is no file in the data folder such as map/region.pmtiles"),
     "mailbox": (Mail.can_reach, "is no mail address"),
     "zone": (find_zone, "is no time zone such as Europe/Lisbon"),
     "address": (is_address, "is no address such as 127.0.0.1:8082"),
