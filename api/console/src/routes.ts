@@ -57,6 +57,7 @@ const login: Chunk = () => import("./places/login/Login");
 const codes: Chunk = () => import("./places/login/SetUpCodes");
 const account: Chunk = () => beside(import("./places/account/Account"), loadAttributeWords());
 const connect: Chunk = () => beside(import("./places/connect/Connect"), loadTexts("connect"));
+const server: Chunk = () => beside(import("./places/server/Server"), loadTexts("server"));
 
 /** A place, once what it shows is loaded as well. */
 async function beside(place: ReturnType<Chunk>, shown: Promise<void>) {
@@ -80,6 +81,7 @@ export const routes: readonly Route[] = [
   { pattern: "/events/:id", load: eventProof },
   { pattern: "/connect", load: connect },
   { pattern: "/account", load: account },
+  { pattern: "/server", load: server },
   { pattern: "/share", load: share, open: true, guest: true },
   { pattern: "/login", load: login, open: true },
   { pattern: "/reset-password", load: login, open: true },
@@ -102,6 +104,14 @@ const entries: readonly RailEntry[] = [
   },
   { to: "/zones", icon: "zone", label: "zone.title", under: ["/zones"] },
   { to: "/events", icon: "events", label: "event.title", under: ["/events"], allowed: () => may("reports") },
+  {
+    to: "/server",
+    icon: "settings",
+    label: "frame.server",
+    under: ["/server"],
+    more: true,
+    allowed: () => may("administer"),
+  },
 ];
 
 /** The entries of the rail that the user sees. */

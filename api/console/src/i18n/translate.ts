@@ -3,13 +3,14 @@
 import { signal } from "@preact/signals";
 import type { en } from "./en";
 import type { connect } from "./en/connect";
+import type { server } from "./en/server";
 import type { values } from "./en/values";
 
 /** A text, or one for each plural category of `count` (https://cldr.unicode.org/index/cldr-spec/plural-rules). */
 export type Message = string | ({ other: string } & Partial<Record<Intl.LDMLPluralRule, string>>);
 /** The texts that are loaded at the start. */
 export type Texts = Record<keyof typeof en, Message>;
-export type Key = keyof typeof en | keyof typeof connect | keyof typeof values;
+export type Key = keyof typeof en | keyof typeof connect | keyof typeof server | keyof typeof values;
 export type Values = Record<string, string | number>;
 
 /** Languages by their code; `qps` is made up, for tests. */
@@ -25,6 +26,10 @@ const parts = {
   connect: {
     en: async () => (await import("./en/connect")).connect,
     pt: async () => (await import("./pt/connect")).connect,
+  },
+  server: {
+    en: async () => (await import("./en/server")).server,
+    pt: async () => (await import("./pt/server")).server,
   },
   values: {
     en: async () => (await import("./en/values")).values,

@@ -1,6 +1,7 @@
 /** Records as the API answers them, with the values of a new one where a test says nothing else. */
 
 import type {
+  ChangeableSetting,
   Device,
   DeviceBinding,
   Geofence,
@@ -40,6 +41,27 @@ export function userOf(fields: Partial<User> = {}): User {
     password: null,
     currentPassword: null,
     totpNeeded: false,
+    ...fields,
+  };
+}
+
+/** A setting that the server lets change while it runs; a text that is unset, unless told otherwise. */
+export function settingOf(name: string, fields: Partial<ChangeableSetting> = {}): ChangeableSetting {
+  return {
+    name,
+    description: `What ${name} changes.`,
+    type: "text",
+    optional: true,
+    value: null,
+    default: null,
+    unit: "",
+    choices: [],
+    minimum: null,
+    maximum: null,
+    secret: false,
+    source: "default",
+    changeable: true,
+    variable: `MOTORPOOL_${name.toUpperCase()}`,
     ...fields,
   };
 }

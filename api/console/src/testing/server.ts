@@ -40,6 +40,7 @@ const PATHS = {
   getGeofence: "GET /geofences/{id}",
   getLivePlaylist: "GET /stream/{deviceId}/{channel}/live.m3u8",
   getServer: "GET /server",
+  getServerSettings: "GET /server/settings",
   getSession: "GET /session",
   getUser: "GET /users/{id}",
   listCaptures: "GET /captures",
@@ -63,12 +64,14 @@ const PATHS = {
   listTimezones: "GET /server/timezones",
   listTokens: "GET /tokens",
   listUsers: "GET /users",
+  changeServerSettings: "PUT /server/settings",
   beginOpenidByScript: "POST /session/openid/auth",
   logInByToken: "POST /session/token/login",
   sendCommand: "POST /commands/send",
   setDeviceBinding: "PUT /devices/{id}/binding",
   updateDevice: "PUT /devices/{id}",
   updateGeofence: "PUT /geofences/{id}",
+  testServerSettings: "POST /server/settings/test/{section}",
   updateUser: "PUT /users/{id}",
 } as const satisfies Partial<Paths>;
 type Known = keyof typeof PATHS;
@@ -115,6 +118,8 @@ export class FakeServer {
   devices: Device[] = [];
   positions: Position[] = [];
   zones: Geofence[] = [];
+  /** What the map shows, as the server tells without a login. */
+  map = { layers: [] as object[], hosts: ["https://tiles.openfreemap.org"], shareTiles: false };
   /** Whether it can be reached. */
   isUp = true;
   /** What could not be answered, and errors of the page: a test that leaves some fails. */
@@ -207,6 +212,7 @@ export class FakeServer {
     const method = init.method ?? "GET";
     const signal = init.signal;
     if (!this.isUp) throw new TypeError("fetch failed");
+    if (url.pathname.endsWith("/map.json")) return Response.json(this.map);
     for (const [operation, pattern] of Object.entries(PATHS)) {
       const ids = idsOf(pattern, `${method} ${url.pathname.slice("/api".length)}`);
       const answer = ids && this.#answers.get(operation as Known);
@@ -234,7 +240,9 @@ export class FakeServer {
 
 /** The numbers in the places of `{…}` in a path, or null for another path. */
 function idsOf(pattern: string, text: string): readonly number[] | null {
-  const found = new RegExp(`^${pattern.replace(/\{\w+\}/g, "(\\d+)")}$`).exec(text);
+  const found = new RegExp(`^${pattern.replace("{section}", "\\w+").replace(/\{\w+\}/g, "(\\d+)")}$`).exec(
+    text,
+  );
   return found?.slice(1).map(Number) ?? null;
 }
 

@@ -2,6 +2,7 @@ export const frame = {
   "frame.places": "Places",
   "frame.fleet": "Fleet",
   "frame.account": "Account",
+  "frame.server": "Server",
   "frame.help": "Keys",
   "frame.logout": "Log out",
   "frame.secondWindow": "Second window",

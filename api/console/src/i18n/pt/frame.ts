@@ -2,6 +2,7 @@ export const frame = {
   "frame.places": "Secções",
   "frame.fleet": "Frota",
   "frame.account": "Conta",
+  "frame.server": "Servidor",
   "frame.help": "Teclas",
   "frame.logout": "Sair",
   "frame.secondWindow": "Outra janela",

@@ -133,6 +133,38 @@ test("the set-up link makes the first user", async () => {
   await waitFor(() => expect(server.user).toBe(CLERK));
 });
 
+test("the first administrator says whom browsers ask for streets, before there is a map", async () => {
+  const server = unset();
+  const answers = [refusal(400, "map.tiles: 'here' is no address"), { sections: [] }];
+  server.answer("changeServerSettings", () => answers.shift() ?? refusal(500));
+  const page = await openPage("/#setup=s3t", server);
+  await screen.findByText(/Browsers ask tiles\.openfreemap\.org/);
+  await page.fill("E-mail", CLERK.email);
+  await page.fill("Password", PASSWORD);
+  await page.click("radio", "An address of your own");
+  await page.fill("Address", "here");
+  await page.expectAccessible();
+  await page.click("button", "Create the administrator");
+  expect((await screen.findByRole("alert")).textContent).toContain("'here' is no address");
+  await page.click("radio", "None");
+  await page.click("button", "Create the administrator");
+  await waitFor(() => expect(page.left).toEqual(["/fleet"]));
+  expect(server.asked("createUser")).toHaveLength(1);
+  expect(server.asked("changeServerSettings").at(-1)?.body).toEqual({ map: { tiles: "none", file: null } });
+});
+
+test("where the streets are set already nobody is asked", async () => {
+  const server = unset();
+  server.map.hosts = [];
+  const page = await openPage("/#setup=s3t", server);
+  await page.fill("E-mail", CLERK.email);
+  await page.fill("Password", PASSWORD);
+  await page.click("button", "Create the administrator");
+  await waitFor(() => expect(server.user).toBe(CLERK));
+  expect(screen.queryByText("Streets on the map")).toBeNull();
+  expect(server.asked("changeServerSettings")).toEqual([]);
+});
+
 test("without the link the set-up token is asked for", async () => {
   const server = unset();
   const page = await openPage("/", server);

@@ -1,18 +1,25 @@
-import { useState } from "preact/hooks";
-import { address, Problem } from "../../api/call";
-import { t } from "../../i18n/translate";
+import { useEffect, useState } from "preact/hooks";
+import { address, Problem, post, put } from "../../api/call";
+import { loadTexts, t } from "../../i18n/translate";
 import { linkTokens } from "../../linkTokens";
 import { Field } from "../../parts/Field";
 import { sentenceOf } from "../../parts/Problem";
 import { login } from "../../state/session";
+import { type Streets, StreetsChoice, settingsOf } from "../server/StreetsChoice";
 import { PasswordField } from "./PasswordField";
 import { setupHeaders } from "./setup";
+
+/** The host of streets where nothing is set. */
+const DEFAULT_HOST = "https://tiles.openfreemap.org";
 
 /** Creates a user, on a new server its administrator, and logs in. */
 export function RegisterForm({ isNew, onDone }: { isNew: boolean; onDone: () => void }) {
   const [said, setSaid] = useState("");
   const [busy, setBusy] = useState(false);
   const [asksToken] = useState(isNew && !linkTokens.setup);
+  const [created, setCreated] = useState(false);
+  const [streets, setStreets] = useState<Streets>({ kind: "openfreemap", own: "", file: "" });
+  const asksStreets = useUnsetStreets(isNew);
 
   async function submit(event: SubmitEvent) {
     event.preventDefault();
@@ -23,7 +30,15 @@ export function RegisterForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
     setSaid("");
     if (asksToken) linkTokens.setup = String(fields.get("setup")).trim();
     try {
-      await create({ name: email, email, password });
+      if (!created) await create({ name: email, email, password });
+      setCreated(true);
+      if (asksStreets && streets.kind !== "openfreemap") {
+        // Before any map is shown; the page is loaded anew, since its policy is that of another map.
+        await post("/session", new URLSearchParams({ email, password }));
+        await put("/server/settings", { map: settingsOf(streets) });
+        window.location.replace("/fleet");
+        return;
+      }
       await login(email, password);
       onDone();
     } catch (problem) {
@@ -59,6 +74,7 @@ export function RegisterForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
         autocomplete="new-password"
         hint={t("login.registerText")}
       />
+      {asksStreets && <StreetsChoice value={streets} onChange={setStreets} />}
       {said && (
         <p class="refusal" role="alert">
           {said}
@@ -69,6 +85,20 @@ export function RegisterForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
       </button>
     </form>
   );
+}
+
+/** Whether the first administrator is asked which streets the map shows: the server has the default, and texts are there. */
+function useUnsetStreets(isNew: boolean): boolean {
+  const [asks, setAsks] = useState(false);
+  useEffect(() => {
+    if (!isNew) return;
+    const answer = fetch(`${import.meta.env.BASE_URL}map.json`).then((each) => each.json());
+    Promise.all([answer as Promise<{ hosts: string[] }>, loadTexts("server")]).then(
+      ([{ hosts }]) => setAsks(hosts.join() === DEFAULT_HOST),
+      () => {},
+    );
+  }, [isNew]);
+  return asks;
 }
 
 async function create(user: { name: string; email: string; password: string }): Promise<void> {
