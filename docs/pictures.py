@@ -80,6 +80,7 @@ PLACES = {
     "connect-set-up": "/connect",
     "share": "/share#token={share}",
     "account": "/account",
+    "server": "/server",
 }
 EMPTY = {
     "empty": "/fleet",

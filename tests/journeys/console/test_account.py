@@ -58,3 +58,46 @@ def test_what_users_set_about_themselves_is_kept(server, visitor, clerk):
     page.get_by_label("Language", exact=True).select_option("pt")
     expect(page.get_by_role("heading", name="Conta")).to_be_visible()
     assert page.evaluate("() => document.documentElement.lang") == "pt"
+
+
+def test_administrators_change_the_server_by_keyboard_and_at_once(server, visitor):
+    page = (admin := visitor(server, webgl=False)).page
+    admin.log_in("/fleet")
+    expect(page.get_by_role("link", name="Server", exact=True)).to_be_visible()
+    keys = page.keyboard
+    keys.press("Control+k")
+    keys.type("server")
+    keys.press("Enter")
+    expect(page.get_by_role("heading", name="Server", exact=True)).to_be_visible()
+    # The environment of this server has said that it has no streets.
+    expect(page.get_by_role("radio", name="None")).to_be_checked()
+    expect(page.get_by_role("radio", name="None")).to_be_disabled()
+    page.locator("summary").filter(has_text="Mail").focus()
+    keys.press("Enter")
+    keys.press("Tab")
+    expect(page.get_by_label("Host", exact=True)).to_be_focused()
+    keys.type("127.0.0.1")
+    page.get_by_label("Sender", exact=True).focus()
+    keys.type("nobody")
+    admin.expected |= {(400, "/api/server/settings"), (400, "/api/server/settings/test/mail")}
+    keys.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("'nobody' is no mail address")
+    admin.assert_accessible()
+    page.get_by_label("Sender", exact=True).fill("fleet@example.org")
+    keys.press("Enter")
+    expect(page.get_by_text("Saved")).to_be_visible()
+    # The mail server is tried, which may not be this machine.
+    page.get_by_role("button", name="Test").focus()
+    keys.press("Enter")
+    expect(page.get_by_text("lies in a private network or is this server")).to_be_visible()
+    with server.client() as client:
+        assert client.get("/server").json()["emailEnabled"] is True
+    for width in (1400, 900, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        admin.assert_fits()
+    page.get_by_role("button", name="Back to the default").first.click()
+    page.get_by_role("button", name="Back to the default").first.click()
+    page.locator("form").filter(has=page.get_by_label("Host", exact=True)).get_by_role(
+        "button", name="Save"
+    ).click()
+    expect(page.get_by_role("button", name="Test")).to_have_count(0)

@@ -197,9 +197,9 @@ def empty(_: Contents) -> Rows:
     return []
 
 
-def with_sequence(name: str) -> Change:
+def with_sequence(name: str, last: int | None = None) -> Change:
     """The sequences with a new one."""
-    return lambda before: [*before["sequences"], {"sequencename": name, "last_value": None}]
+    return lambda before: [*before["sequences"], {"sequencename": name, "last_value": last}]
 
 
 def with_columns(table: str, **values: Any) -> Change:
@@ -276,6 +276,14 @@ CHANGES: dict[int, dict[str, Change]] = {
     },
     62: {"unfinished_firings": empty},
     63: {"driver_assignments": empty, "sequences": with_sequence("driver_assignments_id_seq")},
+    64: {
+        # The map of a server that is in use stays without streets.
+        "settings": lambda _: [
+            {"id": 1, "section": "map", "name": "tiles", "value": "none", "secret": None, "version": 1}
+        ],
+        "installation": with_columns("installation", settings_version=1),
+        "sequences": with_sequence("settings_id_seq", 1),
+    },
 }
 """Migration -> table -> what the migration makes of it; what is not named stays as it was."""
 
