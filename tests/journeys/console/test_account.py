@@ -85,7 +85,7 @@ def test_administrators_change_the_server_by_keyboard_and_at_once(server, visito
     admin.assert_accessible()
     page.get_by_label("Sender", exact=True).fill("fleet@example.org")
     keys.press("Enter")
-    expect(page.get_by_text("Saved")).to_be_visible()
+    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
     # The mail server is tried, which may not be this machine.
     page.get_by_role("button", name="Test").focus()
     keys.press("Enter")
