@@ -119,4 +119,14 @@ export const server = {
   "server.name.device_scheduled_steps": "Scheduled steps of a vehicle",
   "server.name.device_linked_devices": "Devices that travel with a vehicle",
   "server.name.sensor_limits": "Sensors with limits",
+  "server.about.map.tiles_dark":
+    "The address of tiles or of a style for the dark theme. Empty: that of the light one.",
+  "server.about.map.attribution":
+    "Whom the map names as the source of its streets, besides what a style says itself.",
+  "server.about.map.layers":
+    "Layers to choose on the map, with commas between them, each as name, address and source: Satellite https://tiles.example.org/{z}/{x}/{y}.jpg © Somebody.",
+  "server.about.map.hosts":
+    "Hosts that a style refers to, with commas between them: https://fonts.example.org, https://*.tiles.example.org.",
+  "server.about.map.share_tiles":
+    "Whether browsers of guests of share links ask other hosts for the map. Not set: unless the streets are those of OpenFreeMap.",
 } as const;

@@ -120,4 +120,13 @@ export const server = {
   "server.name.device_scheduled_steps": "Passos agendados de um veículo",
   "server.name.device_linked_devices": "Dispositivos que viajam com um veículo",
   "server.name.sensor_limits": "Sensores com limites",
+  "server.about.map.tiles_dark":
+    "O endereço de mosaicos ou de um estilo para o tema escuro. Vazio: o do tema claro.",
+  "server.about.map.attribution": "Quem o mapa indica como fonte das ruas, além do que o próprio estilo diz.",
+  "server.about.map.layers":
+    "Camadas a escolher no mapa, separadas por vírgulas, cada uma com nome, endereço e fonte: Satélite https://tiles.example.org/{z}/{x}/{y}.jpg © Alguém.",
+  "server.about.map.hosts":
+    "Servidores a que um estilo se refere, separados por vírgulas: https://fonts.example.org, https://*.tiles.example.org.",
+  "server.about.map.share_tiles":
+    "Se os navegadores dos convidados de ligações partilhadas pedem o mapa a outros servidores. Não definido: exceto se as ruas forem do OpenFreeMap.",
 };

@@ -4,7 +4,7 @@ import { t } from "../../i18n/translate";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { PasswordField } from "../login/PasswordField";
-import { SettingField } from "./SettingField";
+import { heldIn, SettingField } from "./SettingField";
 import { type Streets, StreetsChoice, settingsOf, streetsOf } from "./StreetsChoice";
 import {
   type ChangeableSection,
@@ -143,6 +143,7 @@ function MapStreets({ section, edits, onChange, errorOf }: FieldsProps) {
         const changes = settingsOf(streets);
         onChange({ "map.tiles": changes.tiles, "map.file": changes.file });
       }}
+      held={heldIn(tiles) || heldIn(file)}
       disabled={!tiles.changeable || !file.changeable}
       error={errorOf("map.tiles") ?? errorOf("map.file")}
     />

@@ -106,13 +106,13 @@ function About({
 
 function defaultOf(setting: ChangeableSetting): string {
   if (setting.secret) return "";
-  if (setting.default === null || setting.default === "") return t("server.unset");
   if (typeof setting.default === "boolean") return wordOf(String(setting.default));
-  const text = written(setting.default) || t("server.unset");
+  const text = written(setting.default);
   return setting.unit === "bytes" ? inBytes(Number(setting.default)) : text;
 }
 
-function heldIn(setting: ChangeableSetting): string {
+/** Where a setting is held, if it is not at its default. */
+export function heldIn(setting: ChangeableSetting): string {
   if (setting.source === "file") return t("server.inFile");
   if (setting.source === "environment") return t("server.inEnvironment", { name: setting.variable });
   if (!setting.changeable) return t("server.secretElsewhere");

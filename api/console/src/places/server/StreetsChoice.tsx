@@ -30,12 +30,14 @@ interface StreetsChoiceProps {
   value: Streets;
   onChange: (value: Streets) => void;
   disabled?: boolean;
+  /** Where it is held. */
+  held?: string;
   /** Why the address or the file was refused. */
   error?: string | undefined;
 }
 
 /** Streets of OpenFreeMap, none, or those of an address or a file of one's own; says whom browsers ask. */
-export function StreetsChoice({ value, onChange, disabled = false, error }: StreetsChoiceProps) {
+export function StreetsChoice({ value, onChange, disabled = false, held, error }: StreetsChoiceProps) {
   const id = useId();
   return (
     <fieldset class="streets" disabled={disabled}>
@@ -68,6 +70,7 @@ export function StreetsChoice({ value, onChange, disabled = false, error }: Stre
           )}
         </div>
       ))}
+      {held && <p class="field-hint">{held}</p>}
     </fieldset>
   );
 }
