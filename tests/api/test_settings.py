@@ -24,14 +24,7 @@ def test_every_constraint_is_of_a_kind_that_is_checked():
         for hint in get_type_hints(type(getattr(Settings(), item.name)), include_extras=True).values():
             for meta in getattr(hint, "__metadata__", ()):
                 assert set(meta.extra or {}) <= {"unit", "choices", "form", "secret", "key", "destination"}
-                unchecked = (
-                    meta.gt,
-                    meta.lt,
-                    meta.multiple_of,
-                    meta.pattern,
-                    meta.min_length,
-                    meta.max_length,
-                )
+                unchecked = (meta.gt, meta.lt, meta.multiple_of, meta.pattern, meta.min_length)
                 assert not any(unchecked)
 
 
