@@ -9,6 +9,7 @@ from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.rules.identity_rules import SECRET_KEY
 from motorpool.api.access import may_see_device
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.camera_name_attributes import require_camera_names
 from motorpool.api.engine.identity_attributes import (
     SHOWN_KEYS,
     changes_identity,
@@ -73,6 +74,7 @@ class DevicePolicy(LinkedPolicy[Device]):
         require_time_zone(DECODER_ZONE, new.attributes, known)
         require_identity_attributes(new.attributes, known)
         require_sensor_limits(call, new.attributes, known)
+        require_camera_names(new.attributes, known)
         new = await super().prepare(call, transaction, new, old)
         if old is not None and new.unique_id != old.unique_id:
             call.after_commit.append(partial(_move_files, call, old, new.unique_id))

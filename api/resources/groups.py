@@ -3,6 +3,7 @@
 from motorpool.actors.messages.changes import GroupChanged
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.camera_name_attributes import require_camera_names
 from motorpool.api.engine.identity_attributes import (
     SHOWN_KEYS,
     names_other_reporters,
@@ -39,6 +40,7 @@ class GroupPolicy(LinkedPolicy[Group]):
         require_time_zone(DECODER_ZONE, new.attributes, known)
         require_identity_attributes(new.attributes, known)
         require_sensor_limits(call, new.attributes, known)
+        require_camera_names(new.attributes, known)
         if names_other_reporters(new.attributes, known):
             # Of the devices in it.
             CHANGE["device"].require(call.caller)

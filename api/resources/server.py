@@ -18,6 +18,7 @@ from motorpool.actors.work.stored_calendars import TIME_ZONE, ZONE_FIELDS
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import changed_attributes, privileged_values, record_action
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.camera_name_attributes import require_camera_names
 from motorpool.api.engine.identity_attributes import SHOWN_KEYS, require_identity_attributes
 from motorpool.api.engine.operations import BodyRules, Content, Operations
 from motorpool.api.engine.sensor_limit_attributes import require_sensor_limits
@@ -116,6 +117,7 @@ async def update_server(call: Call) -> Response:
         require_plain_texts(wanted, known)
         require_identity_attributes(wanted.attributes, known.attributes)
         require_sensor_limits(call, wanted.attributes, known.attributes)
+        require_camera_names(wanted.attributes, known.attributes)
         stored = await server.save(transaction, wanted)
         fields = changed_fields(known, stored)
         if not ZONE_FIELDS.isdisjoint(fields):

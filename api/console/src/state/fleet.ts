@@ -18,6 +18,13 @@ const deviceSignals = new Map<number, Signal<Device | undefined>>();
 const positionSignals = new Map<number, Signal<Position | undefined>>();
 /** Devices whose attributes are known; the list is read without them. */
 const complete = new Set<number>();
+/** Devices whose attributes are awaited, and those of them that were not asked for yet. */
+const awaited = new Set<number>();
+let unasked: number[] = [];
+/** Devices of one request; their ids stand in its address. */
+const AT_ONCE = 100;
+/** What could not be read is asked for again so much later. */
+const AGAIN_MS = 30_000;
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
 /** A device, as it changes. */
@@ -68,6 +75,29 @@ export async function loadDevice(id: number, signal?: AbortSignal): Promise<Devi
     applyMessage({ devices: [found] });
   }
   return devices.get(id);
+}
+
+/** Have the attributes of a device read, together with those of others that are wanted at the same time. */
+export function wantDevice(id: number): void {
+  if (complete.has(id) || awaited.has(id) || !devices.has(id)) return;
+  awaited.add(id);
+  if (unasked.push(id) === 1) queueMicrotask(() => void readWanted());
+}
+
+async function readWanted(): Promise<void> {
+  const ids = unasked;
+  unasked = [];
+  for (let from = 0; from < ids.length; from += AT_ONCE) {
+    const some = ids.slice(from, from + AT_ONCE);
+    try {
+      applyMessage({ devices: await get<Device[]>("/devices", { id: some.map(String) }) });
+      for (const id of some) awaited.delete(id);
+    } catch {
+      setTimeout(() => {
+        for (const id of some) awaited.delete(id);
+      }, AGAIN_MS);
+    }
+  }
 }
 
 /** Whether the attributes of a device are known. */

@@ -13,6 +13,10 @@ export interface Cursor {
   rate: Signal<number>;
   /** Whether a film moves `at`; while it does, no clock of the page may. */
   led: Signal<boolean>;
+  /** Whether the hand holds it: neither film nor clock moves it then. */
+  held: Signal<boolean>;
+  /** Plays the film that there is of the instant while another one, or none, is open; null where there is none. */
+  kept: Signal<(() => void) | null>;
 }
 
 /** A cursor that rests at an instant. */
@@ -23,5 +27,14 @@ export function makeCursor(span: Span, at: number): Cursor {
     playing: signal(false),
     rate: signal(1),
     led: signal(false),
+    held: signal(false),
+    kept: signal<(() => void) | null>(null),
   };
+}
+
+/** Pause; or play the film that leads or is kept of the instant, else the clock. */
+export function toggle({ playing, led, kept }: Cursor): void {
+  const film = kept.peek();
+  if (film && !playing.peek() && !led.peek()) film();
+  else playing.value = !playing.peek();
 }

@@ -11,7 +11,7 @@ import type { Span } from "../time/spans";
 import { type Gestures, listen } from "./gestures";
 import type { Block, Lane } from "./lanes";
 import { LANE_PX, paint } from "./paint";
-import { atOf, moved, SHORTEST_MS, xOf, zoomed } from "./scale";
+import { atOf, moved, revealing, SHORTEST_MS, xOf, zoomed } from "./scale";
 import "./timeline.css";
 import { tonesNow } from "./tones";
 
@@ -75,6 +75,13 @@ export function Timeline({ lanes, cursor, limit, onSpan, marks, children }: Time
       cursor.at.value = Math.min(Math.max(at, limit.from), limit.to);
       block?.act?.();
     },
+    hold: (x) => {
+      cursor.held.value = x !== null;
+      if (x === null) return;
+      const at = atOf(x, cursor.span.peek(), width);
+      cursor.at.value = Math.min(Math.max(at, limit.from), limit.to);
+      cursor.span.value = revealing(cursor.span.peek(), cursor.at.peek(), limit);
+    },
     marks: (_, y) => {
       const lane = laneAt(y);
       return lane !== undefined && Boolean(onSpan) && (marks?.(lane.id) ?? false);
@@ -87,7 +94,13 @@ export function Timeline({ lanes, cursor, limit, onSpan, marks, children }: Time
       if (done && drawn && lane) onSpan?.(lane.id, drawn);
     },
   };
-  useEffect(() => (plot.current ? listen(plot.current, () => gestures.current) : undefined), []);
+  useEffect(() => {
+    const end = plot.current ? listen(plot.current, () => gestures.current) : () => {};
+    return () => {
+      end();
+      cursor.held.value = false;
+    };
+  }, [cursor]);
 
   // What plays does not leave the view.
   useSignalEffect(() => {
@@ -175,14 +188,39 @@ function Zoom({
   );
 }
 
-/** The line of the cursor. The keys of the player move it. */
+/** Milliseconds by which a key moves the cursor. */
+const KEYS: Partial<Record<string, number>> = {
+  ArrowLeft: -5000,
+  ArrowDown: -5000,
+  ArrowRight: 5000,
+  ArrowUp: 5000,
+  PageDown: -600_000,
+  PageUp: 600_000,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+};
+/** With Shift an arrow moves it by so many times as much. */
+const SHIFT = 12;
+
+/** The line of the cursor, which is dragged by its knob; arrows and the keys of the player move it too. */
 function At({ cursor, limit }: { cursor: Cursor; limit: Span }) {
+  function press(event: KeyboardEvent) {
+    const by = KEYS[event.key];
+    if (by === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    // Not the page, and not the keys of the player, which can be switched off.
+    event.preventDefault();
+    const at = cursor.at.peek() + by * (event.shiftKey ? SHIFT : 1);
+    cursor.at.value = Math.min(Math.max(at, limit.from), limit.to);
+    cursor.span.value = revealing(cursor.span.peek(), cursor.at.peek(), limit);
+  }
   const left = useComputed(() => `${xOf(cursor.at.value, cursor.span.value, 100)}%`);
   const at = cursor.at.value;
   const { from, to } = cursor.span.value;
   return (
     <div
-      class={at < from || at > to ? "timeline-at away" : "timeline-at"}
+      class={
+        at < from || at > to ? "timeline-at away" : cursor.held.value ? "timeline-at held" : "timeline-at"
+      }
       style={{ left: left.value }}
       role="slider"
       tabIndex={0}
@@ -191,6 +229,7 @@ function At({ cursor, limit }: { cursor: Cursor; limit: Span }) {
       aria-valuemax={Math.round(limit.to / 1000)}
       aria-valuenow={Math.round(at / 1000)}
       aria-valuetext={dateTime(at, style.value)}
+      onKeyDown={press}
     />
   );
 }

@@ -1,4 +1,4 @@
-/** Wheel, drag, pinch and click on a timeline. */
+/** Wheel, drag, pinch and click on a timeline, and its playhead, which is dragged. */
 
 export interface Gestures {
   /** Pixels from the left, and how much longer the span becomes. */
@@ -7,6 +7,8 @@ export interface Gestures {
   move: (pixels: number) => void;
   /** A press without a drag. */
   press: (x: number, y: number) => void;
+  /** The playhead is dragged to pixels from the left; null where the hand lets go of it. */
+  hold: (x: number | null) => void;
   /** Whether a drag that begins there marks a span. */
   marks: (x: number, y: number) => boolean;
   /** A span is being marked, or `done`; null where it was given up. */
@@ -22,7 +24,9 @@ export function listen(element: HTMLElement, gestures: () => Gestures): () => vo
   const options = { signal: ends.signal };
   const pointers = new Map<number, number>();
   let start: { x: number; y: number } | null = null;
-  let kind: "press" | "move" | "mark" | "pinch" = "press";
+  let kind: "press" | "move" | "mark" | "pinch" | "hold" = "press";
+  /** How far from the playhead the hand took it; null where it took something else. */
+  let beside: number | null = null;
 
   const place = (event: PointerEvent | WheelEvent) => {
     const box = element.getBoundingClientRect();
@@ -54,9 +58,13 @@ export function listen(element: HTMLElement, gestures: () => Gestures): () => vo
       if (pointers.size === 1) {
         start = at;
         kind = "press";
+        const head = event.target instanceof Element ? event.target.closest("[role=slider]") : null;
+        const box = head?.getBoundingClientRect();
+        beside = box ? event.clientX - (box.left + box.right) / 2 : null;
         return;
       }
       if (kind === "mark") gestures().mark(null, true);
+      if (kind === "hold") gestures().hold(null);
       kind = "pinch";
     },
     options,
@@ -77,9 +85,11 @@ export function listen(element: HTMLElement, gestures: () => Gestures): () => vo
       }
       if (kind === "press") {
         if (Math.abs(at.x - start.x) < DRAG_PX) return;
-        kind = gestures().marks(start.x, start.y) ? "mark" : "move";
+        if (beside !== null) kind = "hold";
+        else kind = gestures().marks(start.x, start.y) ? "mark" : "move";
       }
-      if (kind === "mark") gestures().mark({ from: start.x, to: at.x, y: start.y }, false);
+      if (kind === "hold") gestures().hold(at.x - (beside ?? 0));
+      else if (kind === "mark") gestures().mark({ from: start.x, to: at.x, y: start.y }, false);
       else gestures().move(at.x - before);
       pointers.set(event.pointerId, at.x);
     },
@@ -90,6 +100,7 @@ export function listen(element: HTMLElement, gestures: () => Gestures): () => vo
     const at = place(event);
     const given = event.type === "pointerup";
     if (kind === "mark") gestures().mark(given ? { from: start.x, to: at.x, y: start.y } : null, true);
+    else if (kind === "hold") gestures().hold(null);
     else if (kind === "press" && given) gestures().press(start.x, start.y);
     start = null;
   };

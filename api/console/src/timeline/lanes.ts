@@ -7,6 +7,8 @@ export interface Block {
   kind: string;
   /** Read out, and shown where the pointer is. */
   label: string;
+  /** Written into it where there is room. */
+  name?: string;
   /** Name of a color of styles/tokens.css, such as `moving`. */
   tone: string;
   /** Drawn as stripes: not yet here. */

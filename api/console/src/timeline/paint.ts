@@ -14,6 +14,7 @@ const BAR_PX = 18;
 const LEAST_PX = 2;
 const MARK_RADIUS = 4;
 const STRIPE_PX = 5;
+const NAME_PX = 4;
 
 export interface Painting {
   lanes: readonly Lane[];
@@ -68,6 +69,7 @@ function paintBlock(
   const wide = Math.max(LEAST_PX, end - begin);
   if (!block.hatched) {
     context.fillRect(begin, y, wide, height);
+    if (block.name) paintName(context, block.name, { x: begin, y, width: wide, height }, color("ground"));
     return;
   }
   context.save();
@@ -84,6 +86,21 @@ function paintBlock(
   context.stroke();
   context.restore();
   context.strokeRect(begin + 0.5, y + 0.5, Math.max(LEAST_PX, wide - 1), height - 1);
+}
+
+/** Write a name into a block that is wide enough. */
+function paintName(
+  context: CanvasRenderingContext2D,
+  name: string,
+  { x, y, width, height }: { x: number; y: number; width: number; height: number },
+  color: string,
+): void {
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.font = `${height + 2}px ${getComputedStyle(document.documentElement).fontFamily}`;
+  if (context.measureText(name).width + 2 * NAME_PX > width) return;
+  context.fillStyle = color;
+  context.fillText(name, x + NAME_PX, y + height / 2 + 0.5);
 }
 
 function paintSeries(

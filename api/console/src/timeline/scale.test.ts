@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { instantText } from "../time/spans";
-import { atOf, moved, ticks, xOf, zoomed } from "./scale";
+import { atOf, moved, revealing, ticks, xOf, zoomed } from "./scale";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -32,6 +32,13 @@ test("moving ends at the limit", () => {
   const hour = { from: from + HOUR, to: from + 2 * HOUR };
   expect(moved(hour, -5 * HOUR, day)).toEqual({ from, to: from + HOUR });
   expect(moved(hour, 50 * HOUR, day)).toEqual({ from: day.to - HOUR, to: day.to });
+});
+
+test("an instant is revealed by the shortest way", () => {
+  const hour = { from: from + HOUR, to: from + 2 * HOUR };
+  expect(revealing(hour, from + 1.5 * HOUR, day)).toBe(hour);
+  expect(revealing(hour, from + 3 * HOUR, day)).toEqual({ from: from + 2 * HOUR, to: from + 3 * HOUR });
+  expect(revealing(hour, from, day)).toEqual({ from, to: from + HOUR });
 });
 
 test("the axis has round times of the zone, also over a change of the clocks", () => {

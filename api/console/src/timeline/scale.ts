@@ -41,6 +41,12 @@ export function moved({ from, to }: Span, by: number, limit: Span): Span {
   return within({ from: from + by, to: to + by }, limit);
 }
 
+/** The span, moved so far that it holds an instant. */
+export function revealing(span: Span, at: number, limit: Span): Span {
+  if (at >= span.from && at <= span.to) return span;
+  return moved(span, at < span.from ? at - span.from : at - span.to, limit);
+}
+
 /** A span of the same length that lies in the limit, or the limit. */
 function within({ from, to }: Span, limit: Span): Span {
   const length = Math.min(to - from, limit.to - limit.from);

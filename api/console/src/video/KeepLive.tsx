@@ -1,27 +1,15 @@
 import { useState } from "preact/hooks";
 import { t } from "../i18n/translate";
-import { sentenceOf } from "../parts/Problem";
-import { toast } from "../parts/Toast";
 import { downloadName } from "./downloadName";
+import { useLiveCapture } from "./liveCapture";
 import { ownCaptures } from "./recorded/captures";
-import { keepLive } from "./recorded/fetch";
 import type { TileId } from "./tiles";
 
 /** Keeps a minute of a camera that this browser cannot play, as a file for another player. */
 export function KeepLive({ deviceId, camera }: TileId) {
   const [id, setId] = useState("");
-  const [busy, setBusy] = useState(false);
+  const { running, busy, begin } = useLiveCapture({ deviceId, camera });
   const capture = ownCaptures.value.find((each) => each.capture.id === id)?.capture;
-  async function keep(): Promise<void> {
-    setBusy(true);
-    try {
-      setId((await keepLive(deviceId, camera)).id);
-    } catch (problem) {
-      toast(sentenceOf(problem), "bad");
-    } finally {
-      setBusy(false);
-    }
-  }
   if (capture?.status === "COMPLETE" && capture.url) {
     return (
       <a class="button" href={capture.url} download={downloadName(capture, Date.parse(capture.startedAt))}>
@@ -29,9 +17,13 @@ export function KeepLive({ deviceId, camera }: TileId) {
       </a>
     );
   }
-  const keeping = busy || capture?.status === "RECORDING";
+  const keeping = busy || running !== undefined;
   return (
-    <button type="button" disabled={keeping} onClick={() => void keep()}>
+    <button
+      type="button"
+      disabled={keeping}
+      onClick={() => void begin(1).then((begun) => begun && setId(begun))}
+    >
       {t(keeping ? "live.keeping" : "live.keep")}
     </button>
   );

@@ -1,14 +1,20 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { address } from "../api/call";
 import { t } from "../i18n/translate";
 import { Link } from "../Link";
 import { Icon } from "../parts/Icon";
+import { Menu } from "../parts/Menu";
 import { device } from "../state/fleet";
 import { may, style } from "../state/session";
 import { now } from "../time/clock";
+import { cameraLabel, cameraNumber, cameraOf } from "./cameraNames";
 import { Details } from "./Details";
 import { KeepLive } from "./KeepLive";
+import { useLiveCapture } from "./liveCapture";
 import { LivePlayer, pictures } from "./player";
+import { RecordingMark } from "./RecordingMark";
+import { RenameCamera } from "./RenameCamera";
 import { Snapshots } from "./Snapshots";
 import { tileMessage } from "./tileMessage";
 import type { TileId } from "./tiles";
@@ -28,7 +34,12 @@ export interface TileProps extends TileId {
   chooseLabel?: string;
   chooseIcon?: "eye" | "wall" | "play";
   onRemove?: () => void;
+  /** Said of the vehicle above its name, such as where it is. */
+  place?: ComponentChildren;
 }
+
+/** Minutes that a recording lasts which nobody ends. */
+const MOST_MINUTES = 60;
 
 /** A camera's live picture, with what is to be said of it. */
 export function Tile(props: TileProps) {
@@ -59,7 +70,11 @@ export function Tile(props: TileProps) {
     if (video.current) video.current.muted = !sound;
   }, [sound]);
 
-  const title = t("live.of", { name, camera });
+  const title = cameraOf(deviceId, camera);
+  const [menu, setMenu] = useState<{ x: number; y: number } | null>(null);
+  const [renaming, setRenaming] = useState(false);
+  const capture = useLiveCapture(props);
+  const mayRename = may("editDevices");
   const playing = player?.state.value.phase.name === "playing";
   const [takeStill, stillDialog] = useStill();
   const still = () => takeStill(video.current, { deviceId, vehicle: name, camera, at: Date.now() });
@@ -76,11 +91,22 @@ export function Tile(props: TileProps) {
           {t("live.stillsOnly")}
         </p>
       )}
+      {capture.running && (
+        <RecordingMark of={capture.running} busy={capture.busy} onEnd={() => void capture.end()} />
+      )}
       <footer class="tile-bar">
+        {props.place}
         <Link to={`/vehicles/${deviceId}`} class="tile-name">
           {name || `#${deviceId}`}
         </Link>
-        <span>{t("live.camera", { camera })}</span>
+        {/* biome-ignore lint/a11y/noStaticElementInteractions: the menu has it for keys and screen readers */}
+        <span
+          class="tile-camera"
+          title={mayRename ? t("live.renameByClick") : undefined}
+          onDblClick={() => setRenaming(mayRename)}
+        >
+          {cameraLabel(deviceId, camera)}
+        </span>
         <div class="tile-acts">
           {!stills && (
             <>
@@ -91,6 +117,14 @@ export function Tile(props: TileProps) {
                 run={props.onSound}
               />
               <Act icon="still" label={t("live.still")} run={() => void still()} disabled={!playing} />
+              {may("edit") && may("reports") && !capture.running && (
+                <Act
+                  icon="record"
+                  label={t("live.record")}
+                  run={() => void capture.begin(MOST_MINUTES)}
+                  disabled={!playing || capture.busy}
+                />
+              )}
             </>
           )}
           {props.onChoose && (
@@ -101,10 +135,35 @@ export function Tile(props: TileProps) {
             />
           )}
           <Act icon="fullScreen" label={t("live.fullScreen")} run={() => void fullScreen(root.current)} />
-          {player && <Act icon="help" label={t("live.details")} pressed={open} run={() => setOpen(!open)} />}
+          {(player || mayRename) && (
+            <Act
+              icon="more"
+              label={t("common.more")}
+              run={(event) => {
+                const { left, top } = event.currentTarget.getBoundingClientRect();
+                setMenu({ x: left, y: top });
+              }}
+            />
+          )}
           {props.onRemove && <Act icon="close" label={t("live.remove")} run={props.onRemove} />}
         </div>
       </footer>
+      {menu && (
+        <Menu
+          label={title}
+          at={menu}
+          onClose={() => setMenu(null)}
+          items={[
+            ...(mayRename
+              ? [{ label: t("live.rename"), icon: "edit" as const, run: () => setRenaming(true) }]
+              : []),
+            ...(player
+              ? [{ label: t("live.details"), icon: "help" as const, run: () => setOpen(!open) }]
+              : []),
+          ]}
+        />
+      )}
+      {renaming && <RenameCamera deviceId={deviceId} camera={camera} onClose={() => setRenaming(false)} />}
       {open && player && <Details player={player} />}
       {stillDialog}
     </article>
@@ -117,7 +176,7 @@ function Status({ player, deviceId, camera, onStillsForOthers }: { player: LiveP
   const said = tileMessage(
     player.state.value,
     {
-      camera,
+      camera: cameraNumber(deviceId, camera),
       lastUpdate: lastUpdate ? Date.parse(lastUpdate) : null,
       figures: player.figures.value,
       skipped: player.skipped.value,
@@ -152,9 +211,9 @@ function Status({ player, deviceId, camera, onStillsForOthers }: { player: LiveP
 }
 
 interface ActProps {
-  icon: "sound" | "silent" | "still" | "eye" | "wall" | "play" | "fullScreen" | "help" | "close";
+  icon: "sound" | "silent" | "still" | "record" | "eye" | "wall" | "play" | "fullScreen" | "more" | "close";
   label: string;
-  run: () => void;
+  run: (event: { currentTarget: HTMLElement }) => void;
   pressed?: boolean;
   disabled?: boolean;
 }

@@ -9,7 +9,10 @@ const MOST = 31;
 const WITH_VIDEO = new Set(["jt808"]);
 
 /** The numbers of the cameras: `attributes.channels` of the device counts them; none where its protocol has no video. */
-export function camerasOf(device: Device, position: Position | undefined): readonly number[] {
+export function camerasOf(
+  device: Pick<Device, "attributes">,
+  position: Position | undefined,
+): readonly number[] {
   const given = Number(device.attributes?.channels);
   const known = Number.isInteger(given) && given >= 0 && given <= MOST;
   const without = position !== undefined && !WITH_VIDEO.has(position.protocol);

@@ -3,6 +3,7 @@
 import { pictureName } from "../format/fileNames";
 import { device } from "../state/fleet";
 import { style } from "../state/session";
+import { cameraName } from "./cameraNames";
 
 interface Film {
   deviceId: number;
@@ -13,5 +14,12 @@ interface Film {
 /** The vehicle, the camera and the reader's time of its beginning, in milliseconds since 1970. */
 export function downloadName({ deviceId, channel, fileName }: Film, begins: number): string {
   const vehicle = device(deviceId).value?.name ?? "";
-  return pictureName(vehicle, channel, begins, style.value.zone, fileName?.split(".").at(-1) ?? "mp4");
+  return pictureName(
+    vehicle,
+    channel,
+    cameraName(deviceId, channel),
+    begins,
+    style.value.zone,
+    fileName?.split(".").at(-1) ?? "mp4",
+  );
 }

@@ -8,7 +8,7 @@ beforeAll(() => setLanguage("en"));
 const STYLE = { language: "en", zone: "UTC" };
 const WELL = { rate: 1, short: 0, dropped: 0 };
 const FACTS: Facts = {
-  camera: 3,
+  camera: "3",
   lastUpdate: Date.UTC(2026, 4, 1, 14, 2),
   figures: WELL,
   skipped: 0,

@@ -11,7 +11,8 @@ import type { State } from "./states";
 export const START_SECONDS = 10;
 
 export interface Facts {
-  camera: number;
+  /** What stands after the word "camera". */
+  camera: string;
   /** When the vehicle was last heard of, in milliseconds since 1970. */
   lastUpdate: number | null;
   figures: Figures;

@@ -13,6 +13,7 @@ import { style } from "../state/session";
 import { ChooseTicket } from "../tickets/AttachTicket";
 import type { Evidence } from "../tickets/evidence";
 import { readCompanies } from "../tickets/useCompanies";
+import { cameraName, cameraNumber } from "./cameraNames";
 import { type Frame, frameOf, saveAs } from "./stillImage";
 
 interface Of {
@@ -32,7 +33,10 @@ export function useStill(): [
   async function take(video: HTMLVideoElement | null, of: Of): Promise<void> {
     const frame = video && (await frameOf(video));
     if (!frame) return toast(t("live.noStill"), "bad");
-    saveAs(frame.png, pictureName(of.vehicle, of.camera, of.at, style.value.zone, "png"));
+    saveAs(
+      frame.png,
+      pictureName(of.vehicle, of.camera, cameraName(of.deviceId, of.camera), of.at, style.value.zone, "png"),
+    );
     // Who sees no tickets has the file.
     const companies = await readCompanies().catch(() => []);
     const attach = { label: t("ticket.attach"), run: () => setKept({ ...of, frame }) };
@@ -53,6 +57,6 @@ async function uploaded({ deviceId, camera, at, frame }: Of & { frame: Frame }):
   const jpeg = await frame.jpeg();
   if (!jpeg) throw new Error(t("live.stillTooLarge"));
   const { fileName } = await post<Still>(`/devices/${deviceId}/stills`, jpeg);
-  const text = t("live.stillOf", { camera, time: dateTime(at, style.value) });
+  const text = t("live.stillOf", { camera: cameraNumber(deviceId, camera), time: dateTime(at, style.value) });
   return { files: [{ deviceId, fileName }], text };
 }

@@ -58,7 +58,7 @@ export const events = {
   "event.watch": "Play what the vehicle has",
   "event.fetchNote": "15 s before to 45 s after. It comes when the vehicle is online, and costs its data.",
   "event.fetchSoon": "This can be fetched 45 seconds after the event.",
-  "event.film": "Camera {channel}, {from} to {to}",
+  "event.film": "{camera}, {from} to {to}",
   "event.filmWaiting": "Waits for the vehicle",
   "event.filmFetching": "Comes from the vehicle",
   "event.filmComplete": "Kept",

@@ -9,7 +9,7 @@ export const film = {
   "film.waiting": "Waiting for the vehicle … {seconds} s",
   "film.slow": "Waiting for more video from the vehicle",
   "film.moving": "Going to {time} …",
-  "film.away": "No video of this time has arrived.",
+  "film.away": "No video of this time is open.",
   "film.over": "The video ends here.",
   "film.nothing": "The vehicle sent nothing from camera {camera}.",
   "film.broken": "The video is damaged and cannot be played.",
@@ -59,5 +59,7 @@ export const film = {
   "film.sent": "The vehicle sends it {rate} times as fast, without sound",
   "film.fastest":
     "Video plays at most 4 times as fast. The vehicle can send it 8 and 16 times as fast while it arrives, if it is not kept as a file.",
-  "film.kept": "Kept as {name}",
+  "film.kept": "Kept, {length}: press to play",
+  "film.keptLive": "Recorded live, {length}: press to play",
+  "film.keptOfDay": "Kept of this day",
 } as const;

@@ -31,6 +31,9 @@ export const settings = {
   "settings.expires": "Expires",
   "settings.disabled": "Disabled",
   "settings.disabledHint": "Its connections are refused, what it sends is not kept",
+  "settings.cameras": "Names of cameras",
+  "settings.camerasText":
+    "What each camera is called, everywhere. Without a name here it has that of the group.",
   "settings.rules": "Rules",
   "settings.rulesText": "An empty field leaves it to the group of the vehicle, then to the server.",
   "settings.channels": "Cameras",

@@ -59,7 +59,7 @@ export const events = {
   "event.fetchNote":
     "De 15 s antes a 45 s depois. Chega quando o veículo estiver em linha, e gasta dados dele.",
   "event.fetchSoon": "Pode obter-se 45 segundos depois do evento.",
-  "event.film": "Câmara {channel}, {from} a {to}",
+  "event.film": "{camera}, {from} a {to}",
   "event.filmWaiting": "Espera pelo veículo",
   "event.filmFetching": "Está a chegar do veículo",
   "event.filmComplete": "Guardado",

@@ -12,7 +12,7 @@ export const film = {
   "film.waiting": "À espera do veículo … {seconds} s",
   "film.slow": "À espera de mais vídeo do veículo",
   "film.moving": "A ir para {time} …",
-  "film.away": "Não chegou vídeo desta hora.",
+  "film.away": "Não há vídeo aberto desta hora.",
   "film.over": "O vídeo termina aqui.",
   "film.nothing": "O veículo não enviou nada da câmara {camera}.",
   "film.broken": "O vídeo está danificado e não pode ser reproduzido.",
@@ -62,5 +62,7 @@ export const film = {
   "film.sent": "O veículo envia-o {rate} vezes mais depressa, sem som",
   "film.fastest":
     "O vídeo passa no máximo 4 vezes mais depressa. Enquanto chega, o veículo pode enviá-lo 8 e 16 vezes mais depressa, se não for guardado como ficheiro.",
-  "film.kept": "Guardado como {name}",
+  "film.kept": "Guardado, {length}: prima para reproduzir",
+  "film.keptLive": "Gravado em direto, {length}: prima para reproduzir",
+  "film.keptOfDay": "Guardado deste dia",
 } satisfies Record<keyof typeof english, Message>;

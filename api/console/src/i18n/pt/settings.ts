@@ -31,6 +31,8 @@ export const settings = {
   "settings.expires": "Expira",
   "settings.disabled": "Desativado",
   "settings.disabledHint": "As ligações são recusadas, o que envia não é guardado",
+  "settings.cameras": "Nomes das câmaras",
+  "settings.camerasText": "Como se chama cada câmara, em todo o lado. Sem nome aqui tem o do grupo.",
   "settings.rules": "Regras",
   "settings.rulesText": "Um campo vazio deixa a decisão ao grupo do veículo, e depois ao servidor.",
   "settings.channels": "Câmaras",

@@ -8,6 +8,7 @@ import { toast } from "../../parts/Toast";
 import { device, isComplete, position } from "../../state/fleet";
 import { may } from "../../state/session";
 import { now } from "../../time/clock";
+import { cameraNumber } from "../../video/cameraNames";
 import { camerasOf } from "../../video/channels";
 import { clockOf, spanOfCamera } from "../../video/recorded/clock";
 import { cancelFootage, requestFootage } from "../../video/recorded/footage";
@@ -55,7 +56,11 @@ export function ProofEvidence({ proof, films, tickets, onAt }: ProofEvidenceProp
           film.state === "kept" && film.fileName ? (
             <KeptFilm key={film.fileName} of={film} onAt={onAt} {...of} />
           ) : (
-            <Coming key={`${film.channel} ${film.request?.id} ${film.captureId}`} film={film} />
+            <Coming
+              key={`${film.channel} ${film.request?.id} ${film.captureId}`}
+              deviceId={deviceId}
+              film={film}
+            />
           ),
         )}
         {films.films && <Fetch event={event} films={films.films} onAt={onAt} />}
@@ -72,11 +77,11 @@ export function ProofEvidence({ proof, films, tickets, onAt }: ProofEvidenceProp
 }
 
 /** A film that is not here: why, and a way to take it back. */
-function Coming({ film }: { film: Film }) {
+function Coming({ deviceId, film }: { deviceId: number; film: Film }) {
   const { request } = film;
   return (
     <p class="proof-coming" role="status">
-      <strong>{filmName(film)}</strong>
+      <strong>{filmName(deviceId, film)}</strong>
       <span>{t(WORDS[film.state])}</span>
       {film.reason && <span class="faint">{film.reason}</span>}
       {request && may("video") && (
@@ -119,7 +124,7 @@ function Fetch({ event, films, onAt }: { event: Event; films: readonly Film[]; o
               }}
             >
               <Icon name="download" size={18} />
-              {t("event.fetchOf", { channel: camera })}
+              {t("event.fetchOf", { channel: cameraNumber(event.deviceId, camera) })}
             </button>
           ))}
           <small class="faint">{t("event.fetchNote")}</small>

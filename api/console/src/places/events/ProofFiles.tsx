@@ -6,6 +6,7 @@ import { t } from "../../i18n/translate";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { style } from "../../state/session";
+import { cameraLabel } from "../../video/cameraNames";
 import { downloadName } from "../../video/downloadName";
 import type { Film, VehicleFile } from "./proof";
 import type { Kept, Tickets } from "./useTickets";
@@ -48,7 +49,7 @@ export function KeptFilm({ of, onAt, ...rest }: FileProps & { of: Film; onAt: (a
   const { fileName } = of;
   if (!fileName) return null;
   const url = of.url ?? fileAddress(rest.uniqueId, fileName);
-  const label = filmName(of);
+  const label = filmName(rest.deviceId, of);
   return (
     <figure class="proof-file">
       {/* biome-ignore lint/a11y/useMediaCaption: terminals record no captions */}
@@ -77,9 +78,9 @@ export function KeptFilm({ of, onAt, ...rest }: FileProps & { of: Film; onAt: (a
 }
 
 /** `Camera 1, 14:31:45 to 14:32:45`. */
-export function filmName({ channel, span: { from, to } }: Film): string {
+export function filmName(deviceId: number, { channel, span: { from, to } }: Film): string {
   const [begin, end] = [from, to].map((at) => clockSeconds(at, style.value));
-  return t("event.film", { channel, from: begin ?? "", to: end ?? "" });
+  return t("event.film", { camera: cameraLabel(deviceId, channel), from: begin ?? "", to: end ?? "" });
 }
 
 interface FactsProps extends FileProps {

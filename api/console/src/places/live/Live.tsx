@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
-import { Empty } from "../../parts/Empty";
 import { toast } from "../../parts/Toast";
 import { go, location } from "../../router";
 import { chooseVehicle, chosenElsewhere } from "../../state/linkedWindows";
@@ -18,7 +17,10 @@ import {
   wallAddress,
   writeTile,
 } from "../../video/tiles";
+import { CameraChooser } from "./CameraChooser";
 import { WallBar } from "./WallBar";
+import { Whereabouts } from "./Whereabouts";
+import "./live.css";
 
 /** A wall of live cameras of any vehicles; the address holds all of it. */
 export default function Live() {
@@ -74,7 +76,7 @@ export default function Live() {
     <div class="live">
       <WallBar tiles={tiles} layout={layout} onAdd={add} onLayout={(as) => show(tiles, { as })} />
       {tiles.length === 0 ? (
-        <Empty icon="wall" title={t("live.wallEmpty")} text={t("live.wallEmptyText")} />
+        <CameraChooser onAdd={add} />
       ) : (
         <div
           ref={wall}
@@ -107,6 +109,7 @@ export default function Live() {
               >
                 <Tile
                   {...tile}
+                  place={<Whereabouts deviceId={tile.deviceId} />}
                   sound={sound === name}
                   onSound={() => show(tiles, { heard: sound === name ? "" : name })}
                   stills={still}

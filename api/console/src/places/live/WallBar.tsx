@@ -41,7 +41,9 @@ export function WallBar({ tiles, layout, onAdd, onLayout }: WallBarProps) {
   return (
     <header class="live-bar">
       <h1>{t("live.title")}</h1>
-      <Picker label={t("live.add")} items={vehicles} value={null} onChange={(id) => void add(id)} />
+      {tiles.length > 0 && (
+        <Picker label={t("live.add")} items={vehicles} value={null} onChange={(id) => void add(id)} />
+      )}
       {tiles.length > 0 && (
         <Select
           label={t("live.layout")}
@@ -53,7 +55,7 @@ export function WallBar({ tiles, layout, onAdd, onLayout }: WallBarProps) {
           onChange={(value) => onLayout(LAYOUTS.find((each) => each === value) ?? "auto")}
         />
       )}
-      {walls.length > 0 && (
+      {tiles.length > 0 && walls.length > 0 && (
         <Select
           label={t("live.saved")}
           value=""

@@ -4,7 +4,6 @@ import { useKeys } from "../../keys/listen";
 import { Link } from "../../Link";
 import { Empty } from "../../parts/Empty";
 import { Icon } from "../../parts/Icon";
-import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { go, location, withQuery } from "../../router";
 import { device, loadDevice, position } from "../../state/fleet";
@@ -12,6 +11,9 @@ import { useLoaded } from "../../state/responseCache";
 import { camerasOf } from "../../video/channels";
 import { fullScreen, Tile } from "../../video/Tile";
 import { columnsOf, wallAddress } from "../../video/tiles";
+import { mapShown, toggleMap } from "../live/mapShown";
+import { VehicleMapAside } from "../live/VehicleMapAside";
+import "../live/live.css";
 import { VehicleHeader } from "./VehicleHeader";
 
 /** All cameras of a vehicle, live: `?channel=1&channel=2` shows some of them, `&sound=1` names the one that is heard. */
@@ -30,7 +32,10 @@ export default function VehicleLive({ params }: { params: Record<string, string>
       ) : read.value ? (
         <Cameras id={id} />
       ) : (
-        <Skeleton label={t("common.loading")} />
+        <div class="live-waiting" role="status" aria-label={t("common.loading")}>
+          <span class="tile" />
+          <span class="tile" />
+        </div>
       )}
     </div>
   );
@@ -71,28 +76,35 @@ function Cameras({ id }: { id: number }) {
   }
   const tiles = cameras.map((camera) => ({ deviceId: id, camera }));
   return (
-    <div ref={wall} class="wall" style={{ "--columns": columnsOf("auto", shown.length) }}>
-      {shown.map((camera, index) => (
-        <div key={camera} onFocusCapture={() => setAt(index)}>
-          <Tile
-            deviceId={id}
-            camera={camera}
-            sound={sound === camera}
-            onSound={() => show(shown, sound === camera ? 0 : camera)}
-            {...(cameras.length > 1 && {
-              onChoose: () => alone(camera),
-              chooseLabel: t(shown.length === 1 ? "live.all" : "live.alone"),
-              chooseIcon: shown.length === 1 ? "wall" : "eye",
-            })}
-          />
-        </div>
-      ))}
-      <p class="wall-foot">
-        <Link class="button" to={wallAddress(tiles, "auto", "")}>
-          <Icon name="wall" size={18} />
-          {t("live.toWall")}
-        </Link>
-      </p>
+    <div class={mapShown.value ? "live-body with-map" : "live-body"}>
+      <div ref={wall} class="wall" style={{ "--columns": columnsOf("auto", shown.length) }}>
+        {shown.map((camera, index) => (
+          <div key={camera} onFocusCapture={() => setAt(index)}>
+            <Tile
+              deviceId={id}
+              camera={camera}
+              sound={sound === camera}
+              onSound={() => show(shown, sound === camera ? 0 : camera)}
+              {...(cameras.length > 1 && {
+                onChoose: () => alone(camera),
+                chooseLabel: t(shown.length === 1 ? "live.all" : "live.alone"),
+                chooseIcon: shown.length === 1 ? "wall" : "eye",
+              })}
+            />
+          </div>
+        ))}
+        <p class="wall-foot button-row">
+          <Link class="button" to={wallAddress(tiles, "auto", "")}>
+            <Icon name="wall" size={18} />
+            {t("live.toWall")}
+          </Link>
+          <button type="button" aria-pressed={mapShown.value} onClick={toggleMap}>
+            <Icon name="map" size={18} />
+            {t("live.mapShown")}
+          </button>
+        </p>
+      </div>
+      {mapShown.value && <VehicleMapAside key={id} id={id} />}
     </div>
   );
 }

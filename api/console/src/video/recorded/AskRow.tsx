@@ -4,6 +4,7 @@ import { sentenceOf } from "../../parts/Problem";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import type { Span } from "../../time/spans";
+import { cameraNumber } from "../cameraNames";
 import { estimate } from "./estimate";
 import { askRecordings, recordingsOf } from "./recordings";
 
@@ -32,8 +33,8 @@ export function AskRow({
         });
       case "known":
         return covered
-          ? t("film.has", { camera, length: duration(covered, style.value) })
-          : t("film.hasNothing", { camera });
+          ? t("film.has", { camera: cameraNumber(deviceId, camera), length: duration(covered, style.value) })
+          : t("film.hasNothing", { camera: cameraNumber(deviceId, camera) });
       case "silent":
         return t("film.silent");
       case "refused":

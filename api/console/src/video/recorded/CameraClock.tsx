@@ -5,6 +5,7 @@ import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { device } from "../../state/fleet";
 import { may, style } from "../../state/session";
+import { cameraNumber } from "../cameraNames";
 import { clockOf, moveClock, STEP_MS } from "./clock";
 
 interface ClockProps {
@@ -17,6 +18,7 @@ export function CameraClock({ deviceId, camera }: ClockProps) {
   const [busy, setBusy] = useState(false);
   if (!may("editDevices")) return null;
   const clock = clockOf(device(deviceId).value, camera);
+  const named = { camera: cameraNumber(deviceId, camera) };
   async function move(by: number): Promise<void> {
     setBusy(true);
     try {
@@ -34,14 +36,14 @@ export function CameraClock({ deviceId, camera }: ClockProps) {
   );
   return (
     <fieldset class="film-clock" title={t("film.clockText")}>
-      <legend class="hidden">{t("film.clock", { camera })}</legend>
-      {button(-STEP_MS, "−½ s", t("film.clockBack", { camera }))}
+      <legend class="hidden">{t("film.clock", named)}</legend>
+      {button(-STEP_MS, "−½ s", t("film.clockBack", named))}
       <output>
         {clock === 0
           ? t("film.clockRight")
           : `${clock > 0 ? "+" : ""}${number(clock / 1000, 1, style.value)} s`}
       </output>
-      {button(STEP_MS, "+½ s", t("film.clockOn", { camera }))}
+      {button(STEP_MS, "+½ s", t("film.clockOn", named))}
     </fieldset>
   );
 }

@@ -9,6 +9,7 @@ import { device } from "../../state/fleet";
 import { style } from "../../state/session";
 import { AttachTicket } from "../../tickets/AttachTicket";
 import { now } from "../../time/clock";
+import { cameraLabel } from "../cameraNames";
 import { downloadName } from "../downloadName";
 import { begunOf, progressOf } from "./captures";
 import { clockOf, spanShown } from "./clock";
@@ -20,8 +21,9 @@ import { heldSpan } from "./sources";
 /** How a capture gets on, and its file once it is complete. */
 export function CaptureLine({ capture }: { capture: Capture }) {
   const { status } = capture;
-  const of = heldSpan(capture) ?? begunOf(capture.id);
-  const held = of && spanShown(of, clockOf(device(capture.deviceId).value, capture.channel));
+  const clock = clockOf(device(capture.deviceId).value, capture.channel);
+  const of = heldSpan(capture, clock) ?? begunOf(capture.id);
+  const held = of && spanShown(of, clock);
   const span = held
     ? `${clockSeconds(held.from, style.value)} – ${clockSeconds(held.to, style.value)}`
     : clockTime(Date.parse(capture.startedAt), style.value);
@@ -29,7 +31,7 @@ export function CaptureLine({ capture }: { capture: Capture }) {
     <div class={`capture ${status.toLowerCase()}`}>
       <p class="capture-name">
         <span>
-          {t("live.camera", { camera: capture.channel })} · {span}
+          {cameraLabel(capture.deviceId, capture.channel)} · {span}
         </span>
         <span class="faint">{bytes(capture.size, style.value)}</span>
       </p>

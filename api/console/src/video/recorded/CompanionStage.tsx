@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import type { Cursor } from "../../time/cursor";
+import { cameraNumber } from "../cameraNames";
 import { Companion } from "./companion";
 import type { Film } from "./film";
 import type { Source } from "./player";
@@ -36,14 +37,15 @@ export function CompanionStage({ film, cursor, camera, source, clock, onLead }: 
     };
   }, [key, film, cursor]);
   useEffect(() => companion?.player.setClock(clock), [companion, clock]);
+  const number = cameraNumber(film.deviceId, camera);
   return (
     <div class="film-stage film-companion">
       <video ref={video} muted playsInline />
-      <Words companion={companion} camera={camera} />
+      <Words companion={companion} camera={number} />
       <button
         type="button"
-        aria-label={t("film.lead", { camera })}
-        title={t("film.lead", { camera })}
+        aria-label={t("film.lead", { camera: number })}
+        title={t("film.lead", { camera: number })}
         onClick={onLead}
       >
         {camera}
@@ -52,7 +54,7 @@ export function CompanionStage({ film, cursor, camera, source, clock, onLead }: 
   );
 }
 
-function Words({ companion, camera }: { companion: Companion | null; camera: number }) {
+function Words({ companion, camera }: { companion: Companion | null; camera: string }) {
   const arrived = (companion?.player.arrived.value.length ?? 0) > 0;
   const saying = companion
     ? statusText(companion.player.phase.value, {

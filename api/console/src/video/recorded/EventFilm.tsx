@@ -4,7 +4,7 @@ import { useKeys } from "../../keys/listen";
 import { Problem } from "../../parts/Problem";
 import { loadDevice } from "../../state/fleet";
 import { useLoaded } from "../../state/responseCache";
-import { makeCursor } from "../../time/cursor";
+import { makeCursor, toggle } from "../../time/cursor";
 import { AFTER_MS, BEFORE_MS } from "./fetch";
 import { FASTEST_SENT } from "./playbackRate";
 import { RecordedFilm } from "./RecordedFilm";
@@ -28,8 +28,8 @@ export function EventFilm({ deviceId, at, channel, onAt }: EventFilmProps) {
   };
   useKeys("player", {
     pause: () => {
-      if (!cursor.led.peek()) return false;
-      cursor.playing.value = !cursor.playing.peek();
+      if (!cursor.led.peek() && !cursor.kept.peek()) return false;
+      toggle(cursor);
       return true;
     },
     back5: () => move(-5),

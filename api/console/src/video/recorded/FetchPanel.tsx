@@ -10,6 +10,7 @@ import { toast } from "../../parts/Toast";
 import { device } from "../../state/fleet";
 import { may, session, style } from "../../state/session";
 import type { Span } from "../../time/spans";
+import { cameraNumber } from "../cameraNames";
 import { AskRow } from "./AskRow";
 import { CaptureLine } from "./CaptureLine";
 import { begunOf } from "./captures";
@@ -21,6 +22,7 @@ import type { Film } from "./film";
 import { isOpen, requestFootage } from "./footage";
 import { playbacksOf, readPlaybacks } from "./playbacks";
 import { recordingsOf } from "./recordings";
+import { heldSpan } from "./sources";
 
 interface PanelProps {
   deviceId: number;
@@ -56,12 +58,13 @@ export function FetchPanel(props: PanelProps) {
   const atOn = at - clockOf(found, camera);
   const costOf = (each: number) => estimate(listed.items, each, spanOn(each), listed.phase === "known");
   const cost = costOf(camera);
-  const kept = props.captures.find((each) => each.channel === camera && each.url && holds(each, atOn));
+  const clock = clockOf(found, camera);
+  const kept = props.captures.find((each) => each.channel === camera && each.url && holds(each, atOn, clock));
   const lines = props.captures.filter(
     (each) =>
       shown.includes(each.channel) &&
       !each.live &&
-      (each.status === "RECORDING" || isNear(each, spanOn(each.channel))),
+      (each.status === "RECORDING" || isNear(each, spanOn(each.channel), clockOf(found, each.channel))),
   );
   const wishes = props.footage.filter(
     (each) => shown.includes(each.channel) && (isOpen(each) || isAsked(each, spanOn(each.channel))),
@@ -128,7 +131,7 @@ export function FetchPanel(props: PanelProps) {
               t(online ? "film.online" : "film.offline"),
               t("film.length", { length: duration(span.to - span.from, style.value) }),
               cost.bytes !== null && t("film.cost", { size: bytes(cost.bytes, style.value) }),
-              cost.covered === 0 && t("film.notCovered", { camera }),
+              cost.covered === 0 && t("film.notCovered", { camera: cameraNumber(deviceId, camera) }),
               t("film.audited"),
             ]
               .filter(Boolean)
@@ -154,8 +157,8 @@ export function FetchPanel(props: PanelProps) {
             <button
               type="button"
               onClick={() => {
-                const whole = spanOf(kept);
-                if (whole) film.play(kept, whole);
+                const whole = spanOf(kept, clock);
+                if (whole && kept.url) film.play({ kind: "file", url: kept.url, ...whole });
               }}
             >
               <Icon name="play" size={18} />
@@ -253,7 +256,7 @@ function Foreign({
       <p>
         {t("film.foreign", {
           name: playback.userName ?? t("film.anotherUser"),
-          camera: playback.channel,
+          camera: cameraNumber(playback.deviceId, playback.channel),
           from: time(playback.startTime),
           to: time(playback.endTime),
         })}
@@ -274,19 +277,17 @@ function Foreign({
 }
 
 /** The span that a capture holds, else the one that was asked for. */
-function spanOf(capture: Capture): Span | null {
-  const { startTime, endTime } = capture;
-  if (startTime && endTime) return { from: Date.parse(startTime), to: Date.parse(endTime) };
-  return begunOf(capture.id) ?? null;
+function spanOf(capture: Capture, clock: number): Span | null {
+  return heldSpan(capture, clock) ?? begunOf(capture.id) ?? null;
 }
 
-function holds(capture: Capture, at: number): boolean {
-  const span = spanOf(capture);
+function holds(capture: Capture, at: number, clock: number): boolean {
+  const span = spanOf(capture, clock);
   return span !== null && at >= span.from && at < span.to;
 }
 
-function isNear(capture: Capture, { from, to }: Span): boolean {
-  const span = spanOf(capture);
+function isNear(capture: Capture, { from, to }: Span, clock: number): boolean {
+  const span = spanOf(capture, clock);
   return span !== null && span.from < to && span.to > from;
 }
 

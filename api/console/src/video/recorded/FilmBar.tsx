@@ -4,10 +4,12 @@ import { clockSeconds, dateTime } from "../../format/times";
 import { t } from "../../i18n/translate";
 import { Icon, type IconName } from "../../parts/Icon";
 import { style } from "../../state/session";
-import type { Cursor } from "../../time/cursor";
+import { type Cursor, toggle } from "../../time/cursor";
+import { cameraLabel } from "../cameraNames";
 import { MOST_AT_ONCE } from "./playbackRate";
 
 interface BarProps {
+  deviceId: number;
   cursor: Cursor;
   /** All of the vehicle. */
   cameras: readonly number[];
@@ -26,7 +28,7 @@ interface BarProps {
 }
 
 /** What is below the picture: cameras, the instant, and what can be done with it. */
-export function FilmBar({ cursor, cameras, shown, active, sound, clock, ...on }: BarProps) {
+export function FilmBar({ deviceId, cursor, cameras, shown, active, sound, clock, ...on }: BarProps) {
   const several = shown.length > 1;
   const plays = cursor.playing.value;
   return (
@@ -38,8 +40,8 @@ export function FilmBar({ cursor, cameras, shown, active, sound, clock, ...on }:
             key={each}
             type="button"
             aria-pressed={shown.includes(each)}
-            aria-label={t("live.camera", { camera: each })}
-            title={t("live.camera", { camera: each })}
+            aria-label={cameraLabel(deviceId, each)}
+            title={cameraLabel(deviceId, each)}
             disabled={several && !shown.includes(each) && shown.length >= MOST_AT_ONCE}
             onClick={() => on.onCamera(each)}
           >
@@ -66,10 +68,8 @@ export function FilmBar({ cursor, cameras, shown, active, sound, clock, ...on }:
         <Act
           icon={plays ? "pause" : "play"}
           label={t(plays ? "film.pause" : "film.play")}
-          run={() => {
-            cursor.playing.value = !plays;
-          }}
-          disabled={!active}
+          run={() => toggle(cursor)}
+          disabled={!active && cursor.kept.value === null}
         />
         <Act
           icon={sound.value ? "sound" : "silent"}

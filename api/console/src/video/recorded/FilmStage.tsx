@@ -4,6 +4,7 @@ import { t } from "../../i18n/translate";
 import { sentence } from "../../parts/Problem";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
+import { cameraLabel, cameraNumber } from "../cameraNames";
 import type { Film } from "./film";
 import type { RecordedPlayer } from "./player";
 import { statusText } from "./statusText";
@@ -32,7 +33,7 @@ export function FilmStage({ film, camera, sound, clock }: StageProps) {
   }, [silent, source]);
   const player = film.player.value;
   useEffect(() => player?.setClock(clock), [player, clock]);
-  const title = t("live.camera", { camera });
+  const title = cameraLabel(film.deviceId, camera);
   return (
     <div class={source ? "film-stage" : "film-stage idle"}>
       {source ? (
@@ -52,7 +53,7 @@ function Words({ film, player, camera }: { film: Film; player: RecordedPlayer; c
   const phase = player.phase.value;
   const ofFile = film.source.value?.kind === "file";
   const saying = statusText(phase, {
-    camera,
+    camera: cameraNumber(film.deviceId, camera),
     arrived: player.arrived.value.length > 0,
     seconds: ofFile ? null : Math.max(0, Math.floor((now.value - (asked?.at ?? now.value)) / 1000)),
     away: film.away.value,

@@ -8,6 +8,7 @@ import { device } from "../../state/fleet";
 import { session, style } from "../../state/session";
 import { AttachTicket } from "../../tickets/AttachTicket";
 import { now } from "../../time/clock";
+import { cameraLabel } from "../cameraNames";
 import { downloadName } from "../downloadName";
 import { clockOf } from "./clock";
 import { cancelFootage, isOpen } from "./footage";
@@ -22,7 +23,7 @@ export function FootageLine({ request }: { request: Footage }) {
     <div class={`capture ${request.status.toLowerCase()}`}>
       <p class="capture-name">
         <span>
-          {t("live.camera", { camera: request.channel })} · {time(request.startTime)} –{" "}
+          {cameraLabel(request.deviceId, request.channel)} · {time(request.startTime)} –{" "}
           {time(request.endTime)}
         </span>
         {isOpen(request) && mine && (

@@ -1,5 +1,7 @@
 import { type Signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Capture } from "../../api/types";
+import { duration } from "../../format/times";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
 import { device, position } from "../../state/fleet";
@@ -9,6 +11,7 @@ import type { Cursor } from "../../time/cursor";
 import type { Span } from "../../time/spans";
 import { startOfDay } from "../../time/zones";
 import type { Lane } from "../../timeline/lanes";
+import { cameraLabel } from "../cameraNames";
 import { camerasOf } from "../channels";
 import { fullScreen } from "../Tile";
 import { useStill } from "../useStill";
@@ -22,12 +25,13 @@ import { FilmStage } from "./FilmStage";
 import { around, whole } from "./fetch";
 import { Film } from "./film";
 import { useFootage } from "./footage";
+import { KeptOfDay } from "./KeptOfDay";
 import { cameraLanes, cameraOf } from "./lanes";
 import { MOST_AT_ONCE } from "./playbackRate";
 import { usePlaybacks } from "./playbacks";
 import type { Source } from "./player";
 import { readRecordings, recordingsOf } from "./recordings";
-import { heldSpan, sourceAt } from "./sources";
+import { fileOf, heldSpan, playableAt, sourceAt } from "./sources";
 import "./film.css";
 
 export interface RecordedFilmProps {
@@ -126,6 +130,40 @@ function Shown({ deviceId, cursor, film, shown: chosen, onShown, start, lanes, m
     const rest = cameras.value.filter((each) => each !== camera);
     show(several ? [camera] : [camera, ...rest].slice(0, MOST_AT_ONCE));
   }
+  /** Play a kept file, of whichever camera. */
+  function playCapture(capture: Capture): void {
+    const file = fileOf(capture, clockOf(device(deviceId).peek(), capture.channel));
+    if (!file) return;
+    lead(capture.channel);
+    film.play(file);
+  }
+  /** What there is of the instant, of the camera in front before others. */
+  function findKept(): (() => void) | null {
+    for (const each of [camera, ...cameras.value.filter((other) => other !== camera)]) {
+      const known = {
+        deviceId,
+        clock: clockOf(found, each),
+        captures: captures.value,
+        playbacks: playbacks.value,
+      };
+      const source = playableAt(each, cursor.at.value, known);
+      if (!source) continue;
+      return () => {
+        lead(each);
+        film.play(source);
+      };
+    }
+    return null;
+  }
+  // What `Play` plays where no film leads.
+  useEffect(() => {
+    cursor.kept.value = cursor.led.peek() ? null : findKept();
+  });
+  useEffect(() => {
+    return () => {
+      cursor.kept.value = null;
+    };
+  }, [cursor]);
   useSignalEffect(() => {
     const drawn = marked?.value;
     if (!drawn || !marked) return;
@@ -138,10 +176,11 @@ function Shown({ deviceId, cursor, film, shown: chosen, onShown, start, lanes, m
     const facts = {
       cameras: cameras.value,
       clockOf: (each: number) => clockOf(device(deviceId).value, each),
+      labelOf: (each: number) => cameraLabel(deviceId, each),
       recordings: recordingsOf(deviceId, day.value).value.items,
       playbacks: playbacks.value,
       captures: captures.value.flatMap((capture) => {
-        const held = heldSpan(capture);
+        const held = heldSpan(capture, clockOf(device(deviceId).value, capture.channel));
         return held ? [{ capture, span: held }] : [];
       }),
       footage: footage.value,
@@ -149,14 +188,12 @@ function Shown({ deviceId, cursor, film, shown: chosen, onShown, start, lanes, m
     };
     lanes.value = cameraLanes(facts, {
       text: t,
+      lengthOf: ({ from, to }) => duration(to - from, style.value),
       watch: (each) => {
         lead(each);
         film.watch(each);
       },
-      play: (capture, kept) => {
-        lead(capture.channel);
-        film.play(capture, kept);
-      },
+      play: playCapture,
     });
   });
 
@@ -216,6 +253,7 @@ function Shown({ deviceId, cursor, film, shown: chosen, onShown, start, lanes, m
         ))}
       </div>
       <FilmBar
+        deviceId={deviceId}
         cursor={cursor}
         cameras={cameras.value}
         shown={shown}
@@ -226,6 +264,15 @@ function Shown({ deviceId, cursor, film, shown: chosen, onShown, start, lanes, m
         onSeveral={toggleSeveral}
         onStill={() => void still()}
         onFullScreen={() => void fullScreen(stage.current)}
+      />
+      <KeptOfDay
+        deviceId={deviceId}
+        captures={captures.value}
+        day={day.value}
+        onPlay={(capture, from) => {
+          cursor.at.value = from;
+          playCapture(capture);
+        }}
       />
       <FetchPanel
         key={camera}

@@ -1,8 +1,8 @@
 /** By how much the clock of a camera is off against GPS, as the reader has set it: an attribute of the vehicle. */
 
-import { getVersioned, put } from "../../api/call";
 import type { Device } from "../../api/types";
-import { applyMessage, deviceNow } from "../../state/fleet";
+import { changeAttribute } from "../../state/deviceAttributes";
+import { deviceNow } from "../../state/fleet";
 import type { Span } from "../../time/spans";
 
 /** One press, in milliseconds. */
@@ -36,14 +36,11 @@ export function spanShown({ from, to }: Span, clock: number): Span {
   return { from: from + clock, to: to + clock };
 }
 
-/** Move the clock of a camera and keep that with the vehicle, whose other values stay as they are now. */
-export async function moveClock(deviceId: number, camera: number, by: number): Promise<void> {
-  const path = `/devices/${deviceId}`;
-  const { value, version } = await getVersioned<Device>(path);
-  const { [nameOf(camera)]: _, ...others } = value.attributes;
-  const next = bounded(clockOf(value, camera) + by);
-  const attributes = next === 0 ? others : { ...others, [nameOf(camera)]: next };
-  applyMessage({ devices: [await put<Device>(path, { ...value, attributes }, version)] });
+/** Move the clock of a camera and keep that with the vehicle. */
+export function moveClock(deviceId: number, camera: number, by: number): Promise<void> {
+  return changeAttribute(deviceId, nameOf(camera), (device) => {
+    return bounded(clockOf(device, camera) + by) || undefined;
+  });
 }
 
 function nameOf(camera: number): string {

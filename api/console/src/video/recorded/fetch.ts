@@ -51,12 +51,12 @@ export async function fetchSpan(
   return capture;
 }
 
-/** Keep what a camera sends in the next minute, as it comes. */
-export async function keepLive(deviceId: number, channel: number): Promise<Capture> {
-  const query = { deviceId, channel, live: true, minutes: 1 };
+/** Keep what a camera sends in the next minutes, as it comes. */
+export async function keepLive(deviceId: number, channel: number, minutes: number): Promise<Capture> {
+  const query = { deviceId, channel, live: true, minutes };
   const capture = await post<Capture>("/captures", undefined, query);
   const from = Date.parse(capture.startedAt);
-  follow(capture, { from, to: from + 60_000 }, null);
+  follow(capture, { from, to: from + minutes * 60_000 }, null);
   return capture;
 }
 

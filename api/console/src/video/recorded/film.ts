@@ -1,14 +1,23 @@
-/** The film of a camera beside a cursor: what is fetched, what plays, and which of both moves the other. */
+/** The film of a camera beside a cursor: what is fetched, what plays, and how both follow each other. */
 
-import { batch, effect, type Signal, signal, untracked } from "@preact/signals";
-import type { Capture } from "../../api/types";
+import {
+  batch,
+  computed,
+  effect,
+  type ReadonlySignal,
+  type Signal,
+  signal,
+  untracked,
+} from "@preact/signals";
 import { t } from "../../i18n/translate";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import type { Cursor } from "../../time/cursor";
 import type { Span } from "../../time/spans";
+import { cameraNumber } from "../cameraNames";
 import { clockNow, spanOfCamera, spanShown } from "./clock";
 import { fetchSpan } from "./fetch";
+import { type Act, FREE, type Happening, leads, type Mastery, next } from "./mastery";
 import { PlaybackControls } from "./playbackControls";
 import { catchUp, FASTEST, FASTEST_SENT } from "./playbackRate";
 import { RecordedPlayer, type Source } from "./player";
@@ -47,17 +56,24 @@ export class Film {
   readonly keep = signal(true);
   /** Whether the server fetches the same of the other cameras afterwards. */
   readonly others = signal(false);
-  /** Where the playback is being moved to, in milliseconds since 1970. */
-  readonly moving: Signal<number | null> = signal(null);
   /** How many times as fast as it was recorded the vehicle sends it; above 1 it has no sound. */
   readonly sent = signal(1);
+  /** Who moves the cursor. */
+  private readonly mastery: Signal<Mastery> = signal(FREE);
+  /** Where the playback is being moved to, in milliseconds since 1970. */
+  readonly moving: ReadonlySignal<number | null> = computed(() => {
+    const mastery = this.mastery.value;
+    return mastery.name === "moving" ? mastery.to : null;
+  });
   /** The cursor is where the film has nothing. */
-  readonly away = signal(false);
+  readonly away: ReadonlySignal<boolean> = computed(() => this.mastery.value.name === "away");
   private shown = Number.NaN;
   private rest = 0;
   private pause = 0;
   private paused = false;
   private keeping = false;
+  /** A hand took the cursor away from the film, and holds it still. */
+  private leaving = false;
   private readonly controls: PlaybackControls;
   /** What is opened next was just fetched: that begins before the cursor, and what came first is shown. */
   private fresh = false;
@@ -66,7 +82,7 @@ export class Film {
   private readonly ends: (() => void)[] = [];
 
   constructor(
-    private readonly deviceId: number,
+    readonly deviceId: number,
     private readonly cursor: Cursor,
   ) {
     this.controls = new PlaybackControls(deviceId, () => this.asked.peek()?.cameras ?? []);
@@ -74,6 +90,7 @@ export class Film {
       effect(() => this.followPicture()),
       effect(() => this.followCursor()),
       effect(() => this.followPlaying()),
+      effect(() => this.followHand()),
       effect(() => this.followEnd()),
       effect(() => {
         this.cursor.led.value = this.drives();
@@ -119,7 +136,13 @@ export class Film {
           const asked = this.asked.peek();
           if (asked) this.asked.value = { ...asked, cameras: [...asked.cameras, each] };
         } catch (problem) {
-          toast(t("film.refusedCamera", { camera: each, reason: sentenceOf(problem) }), "bad");
+          toast(
+            t("film.refusedCamera", {
+              camera: cameraNumber(this.deviceId, each),
+              reason: sentenceOf(problem),
+            }),
+            "bad",
+          );
         }
       }
     } catch (problem) {
@@ -131,12 +154,13 @@ export class Film {
 
   /** Play what has arrived of a playback that is there. */
   watch(camera: number): void {
-    this.open({ kind: "playback", deviceId: this.deviceId, camera });
+    this.play({ kind: "playback", deviceId: this.deviceId, camera });
   }
 
-  /** Play a kept file; `span` is in the camera's own times. */
-  play(capture: Capture, span: Span): void {
-    if (capture.url) this.open({ kind: "file", url: capture.url, ...span });
+  /** Play something else, from the cursor on where it has that. */
+  play(source: Source): void {
+    this.rests = false;
+    this.open(source);
   }
 
   /** Show what another player shows, from the same instant; a pause stays one. */
@@ -150,8 +174,7 @@ export class Film {
     clearTimeout(this.rest);
     clearTimeout(this.pause);
     batch(() => {
-      this.moving.value = null;
-      this.away.value = false;
+      this.happen({ name: "closed" });
       this.sent.value = 1;
       this.source.value = null;
     });
@@ -180,10 +203,17 @@ export class Film {
     this.cursor.led.value = false;
   }
 
+  /** Let something change who moves the cursor; returns what is to be done. */
+  private happen(happening: Happening): Act {
+    const { mastery, act } = next(this.mastery.peek(), happening);
+    this.mastery.value = mastery;
+    return act;
+  }
+
   /** Whether the picture moves the cursor. */
   private drives(): boolean {
     const player = this.player.value;
-    if (!player || this.away.value) return false;
+    if (!player || !leads(this.mastery.value)) return false;
     const { name } = player.phase.value;
     return name === "playing" || name === "waiting" || name === "paused";
   }
@@ -192,8 +222,7 @@ export class Film {
     clearTimeout(this.rest);
     batch(() => {
       this.problem.value = null;
-      this.moving.value = null;
-      this.away.value = false;
+      this.happen({ name: "opened" });
       this.source.value = source;
     });
   }
@@ -202,14 +231,11 @@ export class Film {
     const at = this.player.value?.at.value ?? null;
     if (at === null) return;
     untracked(() => {
-      const target = this.moving.peek();
-      if (target !== null) {
-        // Pictures of before the move still arrive for a while.
-        if (Math.abs(at - target) > 5000) return;
-        this.moving.value = null;
-      }
+      const waits = this.mastery.peek().name === "moving";
+      if (this.happen({ name: "picture", at, held: this.cursor.held.peek() }) !== "show") return;
       this.shown = at;
       this.cursor.at.value = at;
+      if (waits && this.plays()) this.player.peek()?.play();
     });
   }
 
@@ -221,19 +247,34 @@ export class Film {
     untracked(() => {
       this.shown = at;
       clearTimeout(this.rest);
-      if (player.seek(at)) this.comeBack(player);
-      else if (this.covers(at)) this.rest = window.setTimeout(() => void this.move(at), REST_MS);
-      else {
-        this.away.value = true;
-        player.pause();
+      const film = player.seek(at) ? "has" : this.covers(at) ? "asked" : "nothing";
+      const act = this.happen({ name: "placed", at, film });
+      if (act === "goOn") {
+        if (this.plays()) player.play();
+        return;
       }
+      // Elsewhere the picture that is there rests.
+      player.pause();
+      if (act === "wait") this.rest = window.setTimeout(() => void this.move(at), REST_MS);
+      if (act === "leave") this.leave();
     });
   }
 
-  private comeBack(player: RecordedPlayer): void {
-    this.moving.value = null;
-    this.away.value = false;
-    if (this.cursor.playing.peek()) player.play();
+  /** The film does not go on where it was: it rests, once the hand has let go. */
+  private leave(): void {
+    this.leaving = this.cursor.held.peek();
+    if (!this.leaving) this.cursor.playing.value = false;
+  }
+
+  private followHand(): void {
+    if (this.cursor.held.value || !this.leaving) return;
+    this.leaving = false;
+    if (this.mastery.peek().name === "away") this.cursor.playing.value = false;
+  }
+
+  /** Whether the film is to play: not while a hand holds the cursor. */
+  private plays(): boolean {
+    return this.cursor.playing.value && !this.cursor.held.value;
   }
 
   /** Whether the vehicle was asked for an instant by the playback that is shown. */
@@ -248,28 +289,25 @@ export class Film {
   private async move(at: number): Promise<void> {
     const asked = this.asked.peek();
     if (!asked || !this.covers(at)) return;
-    batch(() => {
-      this.moving.value = at;
-      this.away.value = false;
-    });
+    this.happen({ name: "rested" });
     this.player.peek()?.expect(at);
     try {
       await this.controls.steer("seek", { time: at });
     } catch (problem) {
       batch(() => {
-        this.moving.value = null;
+        if (this.happen({ name: "refused" }) === "leave") this.leave();
         this.problem.value = problem;
       });
     }
   }
 
   private followPlaying(): void {
-    const plays = this.cursor.playing.value;
+    const plays = this.plays();
     const player = this.player.value;
     clearTimeout(this.pause);
     if (!player) return;
     untracked(() => {
-      if (this.away.peek() || player.phase.peek().name === "ended") return;
+      if (this.mastery.peek().name !== "film") return;
       if (plays) {
         player.play();
         if (this.paused) void this.controls.pace(this.sent.peek()).catch(() => {});
@@ -335,8 +373,11 @@ export class Film {
   /** The film does not begin again by itself. */
   private followEnd(): void {
     const player = this.player.value;
-    if (player?.phase.value.name !== "ended" || player.arrived.peek().length === 0) return;
-    this.cursor.playing.value = false;
+    if (player?.phase.value.name !== "ended") return;
+    untracked(() => {
+      this.happen({ name: "ended" });
+      if (player.arrived.peek().length > 0) this.cursor.playing.value = false;
+    });
   }
 
   /** Nobody waits for the rest, unless it is being kept. */

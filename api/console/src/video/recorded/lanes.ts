@@ -10,6 +10,8 @@ export interface CameraFacts {
   cameras: readonly number[];
   /** By how much the clock of a camera is off, in milliseconds; all times but those of `arrived` are the camera's own. */
   clockOf: (camera: number) => number;
+  /** What a camera is called. */
+  labelOf: (camera: number) => string;
   recordings: readonly Recording[];
   playbacks: readonly Playback[];
   /** Captures with the span of the recording that they hold. */
@@ -21,14 +23,16 @@ export interface CameraFacts {
 
 interface Acts {
   text: (key: Key, values?: Record<string, string | number>) => string;
+  /** How long a span is, for people. */
+  lengthOf: (span: Span) => string;
   /** Play what has arrived of a camera's playback. */
   watch: (camera: number) => void;
   /** Play a kept file. */
-  play: (capture: Capture, span: Span) => void;
+  play: (capture: Capture) => void;
 }
 
 /** One lane a camera, `camera 1` being the lane `camera-1`. */
-export function cameraLanes(facts: CameraFacts, { text, watch, play }: Acts): readonly Lane[] {
+export function cameraLanes(facts: CameraFacts, { text, lengthOf, watch, play }: Acts): readonly Lane[] {
   return facts.cameras.map((camera) => {
     const blocks: Block[] = [];
     const clock = facts.clockOf(camera);
@@ -69,14 +73,15 @@ export function cameraLanes(facts: CameraFacts, { text, watch, play }: Acts): re
       blocks.push({
         ...spanShown(span, clock),
         kind: "kept",
-        label: text("film.kept", { name: capture.fileName }),
+        label: text(capture.live ? "film.keptLive" : "film.kept", { length: lengthOf(span) }),
+        name: lengthOf(span),
         tone: "good",
         height: 0.5,
-        ...(capture.status === "COMPLETE" && capture.url && { act: () => play(capture, span) }),
+        ...(capture.status === "COMPLETE" && capture.url && { act: () => play(capture) }),
       });
     }
     blocks.sort((one, other) => one.from - other.from);
-    return { id: laneOf(camera), label: text("live.camera", { camera }), blocks };
+    return { id: laneOf(camera), label: facts.labelOf(camera), blocks };
   });
 }
 

@@ -277,6 +277,8 @@ export class RecordedPlayer {
   }
 
   private show(mediaTime: number, now = this.video.paused): void {
+    // The picture of before is still there.
+    if (this.video.seeking) return;
     const time = performance.now();
     if (!now && time - this.wroteAt < PACE_MS) return;
     const instant = instantAt(this.segments, mediaTime);

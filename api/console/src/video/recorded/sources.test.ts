@@ -5,7 +5,7 @@ import { sourceAt } from "./sources";
 const time = (minute: number) => `2026-05-01T10:${String(minute).padStart(2, "0")}:00Z`;
 const at = Date.parse(time(5));
 const capture = (url: string, from: number, to: number) =>
-  ({ channel: 2, url, startTime: time(from), endTime: time(to) }) as Capture;
+  ({ channel: 2, url, status: "COMPLETE", startTime: time(from), endTime: time(to) }) as Capture;
 const playback = (values: Partial<Playback>) =>
   ({
     channel: 2,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { statusText } from "./statusText";
 
-const facts = { camera: 2, arrived: false, seconds: 7, moving: null, away: false };
+const facts = { camera: "2", arrived: false, seconds: 7, moving: null, away: false };
 
 test("nothing is said over a picture that moves or was paused", () => {
   expect(statusText({ name: "playing" }, facts)).toBe(null);

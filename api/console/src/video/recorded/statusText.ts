@@ -4,7 +4,8 @@ import type { Key, Values } from "../../i18n/translate";
 import type { Phase } from "./player";
 
 interface Facts {
-  camera: number;
+  /** What stands after the word "camera". */
+  camera: string;
   /** Whether something of the recording has arrived. */
   arrived: boolean;
   /** Seconds since it was asked for; null for a kept file. */

@@ -2,7 +2,7 @@
 
 import { effect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Cursor } from "../../../time/cursor";
+import { type Cursor, toggle } from "../../../time/cursor";
 import type { Span } from "../../../time/spans";
 
 /** Seconds in one. */
@@ -39,7 +39,8 @@ export function useReplay(cursor: Cursor, span: Span): void {
     const end = effect(() => {
       cancelAnimationFrame(frame);
       last = 0;
-      if (cursor.playing.value && !cursor.led.value) frame = requestAnimationFrame(beat);
+      if (cursor.playing.value && !cursor.led.value && !cursor.held.value)
+        frame = requestAnimationFrame(beat);
     });
     return () => {
       end();
@@ -51,7 +52,7 @@ export function useReplay(cursor: Cursor, span: Span): void {
 /** Play, or pause; at the end it begins anew. */
 export function togglePlaying(cursor: Cursor, span: Span): void {
   if (!cursor.playing.peek() && cursor.at.peek() >= span.to) cursor.at.value = span.from;
-  cursor.playing.value = !cursor.playing.peek();
+  toggle(cursor);
 }
 
 /** Move the cursor by milliseconds, within the span. */

@@ -48,6 +48,7 @@ test("settings are saved on top of another edit, and the vehicle is deleted", as
   expect((await screen.findByRole("alert")).textContent).toBe("A number from 0 to 31 is needed.");
   expect(save.disabled).toBe(true);
   await page.fill("Cameras", "4");
+  await page.fill("Camera 4", "tail lift");
   await page.fill("Value of seats", "6");
   await page.click("button", "Add an attribute");
   await page.fill("Name of attribute 3", "card");
@@ -69,7 +70,14 @@ test("settings are saved on top of another edit, and the vehicle is deleted", as
       category: "truck",
       phone: "+351 2",
       contact: "Ana",
-      attributes: { plate: "007", seats: 6, speedLimit: 20, channels: 4, card: "0012" },
+      attributes: {
+        plate: "007",
+        seats: 6,
+        speedLimit: 20,
+        channels: 4,
+        cameras: { "4": "tail lift" },
+        card: "0012",
+      },
     },
   ]);
 

@@ -13,6 +13,7 @@ import { may } from "../../../state/session";
 import { OtherLogins } from "../OtherLogins";
 import { VehicleHeader } from "../VehicleHeader";
 import { Attributes } from "./Attributes";
+import { CameraNames } from "./CameraNames";
 import { ChangedMeanwhile } from "./ChangedMeanwhile";
 import { DeleteVehicle } from "./DeleteVehicle";
 import { General } from "./General";
@@ -101,6 +102,11 @@ function Form({ read }: { read: Settings }) {
       }}
     >
       <General settings={edited} onChange={(changes) => setEdited({ ...edited, ...changes })} />
+      <CameraNames
+        key={`cameras ${round}`}
+        settings={edited}
+        onChange={(attributes) => setEdited({ ...edited, attributes })}
+      />
       <Attributes
         key={round}
         attributes={edited.attributes}

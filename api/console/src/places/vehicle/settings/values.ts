@@ -5,6 +5,7 @@ import type { Style } from "../../../format/style";
 import { speedIn } from "../../../format/units";
 import type { Key } from "../../../i18n/translate";
 import { instantOf, wallOf } from "../../../time/zones";
+import { CAMERAS } from "../../../video/cameraNames";
 
 /** The fields of a device that are edited; all others are the server's. */
 export type Settings = Omit<Device, "status" | "lastUpdate" | "positionId">;
@@ -60,7 +61,11 @@ export const KNOWN: readonly KnownAttribute[] = [
     factor: () => HOUR_MS,
   },
 ];
-const KNOWN_NAMES: ReadonlySet<string> = new Set([...KNOWN.map((each) => each.name), ZONE_ATTRIBUTE]);
+const KNOWN_NAMES: ReadonlySet<string> = new Set([
+  ...KNOWN.map((each) => each.name),
+  ZONE_ATTRIBUTE,
+  CAMERAS,
+]);
 
 /** A known attribute as it is entered; empty where it is not set. */
 export function enteredOf(known: KnownAttribute, value: unknown, style: Style): string {
