@@ -61,6 +61,7 @@ PLACES = {
     "missing": "/vehicles/999999",
     "share-link": "/vehicles/{device}",
     "live": "/vehicles/{device}/live",
+    "choose-cameras": "/live",
     "wall": "/live?tile={device}.1&tile={device}.2&tile={other}.1&tile={absent}.1&layout=2x2",
     "history": "/vehicles/{device}/history?from={from}&to={to}&at={at}",
     "film": "/vehicles/{device}/history?from={from}&to={to}&at={at}&channel=1",

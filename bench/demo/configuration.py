@@ -73,7 +73,11 @@ async def configure(api: Api, fleet: Fleet, devices: Mapping[str, Row], operator
 
 
 async def _make_groups(api: Api, devices: Mapping[str, Row]) -> dict[str, Row]:
-    attributes = {"processing.useLinkedDriver": True, "fuelIncreaseThreshold": 20}
+    attributes = {
+        "processing.useLinkedDriver": True,
+        "fuelIncreaseThreshold": 20,
+        "cameras": {"1": "front", "2": "rear", "3": "left", "4": "right"},
+    }
     groups = {"Berlin": await api.ensure("/groups", {"name": "Berlin", "attributes": attributes})}
     for name in GROUPS:
         groups[name] = await api.ensure("/groups", {"name": name, "groupId": groups["Berlin"]["id"]})

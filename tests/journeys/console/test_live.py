@@ -8,6 +8,9 @@ from PIL import Image
 from playwright.sync_api import expect
 from tests.journeys.console.filming import FPS, picture_numbers, tile_of
 
+from motorpool.bench.vehicles.jt808.terminal import encode_location
+from motorpool.runtime import SystemClock
+
 EMPTY_MS = 8000
 """How often a vehicle is asked again for a picture (src/video/states.ts)."""
 SILENT_OFFLINE_MS = 5000
@@ -94,6 +97,70 @@ def test_live_video_in_two_clicks_with_sound_from_one(server, visitor, vehicle, 
     page.on("request", lambda request: requests.append(request.url))
     page.wait_for_timeout(1500)
     assert [url for url in requests if "/stream/" in url] == []
+
+
+def test_a_vehicle_is_followed_beside_its_cameras_which_are_named_and_recorded(
+    server, visitor, vehicle, eventually
+):
+    van = vehicle("013900000303", 1, 2)
+
+    def drive_to(longitude):
+        van.peer.send(van.peer.terminal.location(encode_location(52.5, longitude, SystemClock().now())))
+
+    drive_to(13.3)
+    guest, other = visitor(server), visitor(server, webgl=False)
+    page = guest.page
+    other.log_in(van.path)
+    # Job 4: from the vehicle on the map one click or key leads to its cameras and the map beside them.
+    guest.log_in(f"/vehicles/{van.id}")
+    expect(page.get_by_role("heading", name=van.name)).to_be_visible()
+    page.keyboard.press("f")
+    page.keyboard.press("v")
+    beside = page.get_by_role("complementary", name="Where it is now")
+    expect(beside.get_by_role("button", name="Follow")).to_have_attribute("aria-pressed", "true")
+    expect(beside).to_contain_text("52.50000, 13.30000")
+    drive_to(13.31)
+    expect(beside).to_contain_text("52.50000, 13.31000")
+    expect(beside).to_contain_text(re.compile("just now|s ago"))
+    page.keyboard.press("f")
+    expect(beside.get_by_role("button", name="Follow")).to_have_attribute("aria-pressed", "false")
+    guest.assert_accessible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    map_box, last = beside.bounding_box(), tile_of(page, van, 2).bounding_box()
+    assert map_box["y"] >= last["y"] + last["height"]
+    guest.assert_fits()
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.get_by_role("button", name="Map", exact=True).click()
+    expect(beside).to_have_count(0)
+
+    # What one reader calls a camera, others see.
+    tile = tile_of(page, van, 1)
+    tile.hover()
+    tile.get_by_role("button", name="More").click()
+    page.get_by_role("menuitem", name="Rename the camera").click()
+    page.get_by_label("Name of camera 1").fill("front")
+    page.get_by_role("button", name="Save", exact=True).click()
+    tile = page.get_by_role("article", name=f"{van.name}, front")
+    expect(tile).to_be_visible()
+    expect(other.page.get_by_role("article", name=f"{van.name}, front")).to_be_visible()
+
+    # What is recorded from a tile is kept, and plays in the history.
+    eventually(lambda: None not in picture_numbers(page))
+    tile.get_by_role("button", name="Record now").click()
+    expect(tile).to_contain_text("Recording")
+    expect(tile).to_contain_text("0:03")
+    expect(tile.get_by_role("link", name="Kept in the library")).to_have_attribute(
+        "href", f"/captures?deviceId={van.id}"
+    )
+    tile.get_by_role("button", name="End").click()
+    expect(page.get_by_text("is kept")).to_be_visible()
+    expect(tile.get_by_role("button", name="Record now")).to_be_visible()
+    page.keyboard.press("h")
+    kept = page.get_by_role("region", name="Kept of this day").get_by_role("button")
+    expect(kept).to_contain_text("front")
+    kept.click()
+    eventually(lambda: picture_numbers(page)[0] is not None)
+    assert "/media/" in page.evaluate("() => document.querySelector('.film video').src")
 
 
 def test_each_tile_says_what_it_waits_for_and_goes_on_by_itself(server, visitor, vehicle, connected):

@@ -181,6 +181,22 @@ def yesterday(hour, minute):
     return day.replace(hour=hour, minute=minute, second=0, microsecond=0)
 
 
+def cursor(page):
+    """The instant of the playhead, in milliseconds, as precise as the film's bar says it."""
+    return page.evaluate('() => Date.parse(document.querySelector(".film-bar time").dateTime)')
+
+
+def drag(page, head, pixels):
+    """Drag the playhead by its knob."""
+    box = head.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for part in range(1, 6):
+        page.mouse.move(x + pixels * part / 5, y)
+    page.mouse.up()
+
+
 class Clicks:
     """Clicks on what people can read, and how many."""
 
@@ -238,6 +254,64 @@ def test_what_happened_at_a_time_is_fetched_played_and_kept(server, visitor, rec
     with av.open(str(download.value.path())) as file:
         pictures = sum(packet.size > 0 for packet in file.demux(video=0))
     assert [pictures] == list(van.sent.values())
+
+    # What is kept is what Play plays, without asking the vehicle again.
+    kept = page.get_by_role("region", name="Kept of this day")
+    expect(kept.get_by_role("button")).to_contain_text(["Camera 1"])
+    guest.open(van.history(at - timedelta(seconds=28)))
+    expect(kept.get_by_role("button")).to_be_visible()
+    page.get_by_role("group", name="Replay").get_by_role("button", name="Play", exact=True).click()
+    eventually(lambda: (now := shown(page)) and begin + 2000 < now.stamp < begin + 8000)
+    assert "/media/" in page.evaluate("() => document.querySelector('.film video').src")
+
+    # Nothing pulls the cursor back from where a hand puts it while the film plays.
+    kept.get_by_role("button").click()
+    eventually(lambda: (now := shown(page)) and not now.paused)
+    box = page.locator(".timeline-plot").bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 0.9, box["y"] + box["height"] - 8)
+    put = eventually(lambda: (now := cursor(page)) > begin + 600_000 and now)
+    for _ in range(12):
+        page.wait_for_timeout(100)
+        assert cursor(page) == put
+    expect(film).to_contain_text("No video of this time is open.")
+
+    # The playhead is dragged by mouse, and by its own keys.
+    head = page.get_by_role("slider", name="Time that is shown")
+    drag(page, head, -box["width"] * 0.3)
+    dragged = cursor(page)
+    hour = 3_600_000
+    assert abs(put - dragged - 0.3 * 24 * hour) < hour / 2
+    page.wait_for_timeout(300)
+    assert cursor(page) == dragged
+    head.press("PageUp")
+    assert cursor(page) == dragged + 600_000
+    assert len(van.of(PlaybackRequest)) == 1
+    # One press of what is kept plays it.
+    kept.get_by_role("button").click()
+    eventually(lambda: (now := shown(page)) and not now.paused and now.stamp > begin + 1000)
+
+
+def test_the_playhead_is_dragged_by_a_finger(server, visitor, recorder):
+    van = recorder("013900000406")
+    guest = visitor(server, webgl=False, viewport={"width": 390, "height": 844}, has_touch=True)
+    page = guest.page
+    at = yesterday(14, 32)
+    guest.log_in(van.history(at))
+    head = page.get_by_role("slider", name="Time that is shown")
+    head.scroll_into_view_if_needed()
+    expect(head).to_have_attribute("aria-valuenow", str(int(at.timestamp())))
+    (box, plot) = (head.bounding_box(), page.locator(".timeline-plot").bounding_box())
+    x, y = box["x"] + box["width"] / 2 + 12, box["y"] + 10
+    touch = page.context.new_cdp_session(page)
+    touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    for part in range(1, 6):
+        points = [{"x": x - 20 * part, "y": y + 2 * part}]
+        touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": points})
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    day = 24 * 3_600_000
+    moved = at.timestamp() * 1000 - cursor(page)
+    assert abs(moved - 100 / plot["width"] * day) < day / 50
+    guest.assert_fits()
 
 
 def test_a_seek_beyond_what_arrived_moves_the_vehicle(server, visitor, recorder, eventually):

@@ -19,7 +19,6 @@ export const film = {
   "film.requested": "It is fetched once the vehicle is online",
   "film.others": "Keep the other cameras too, one after the other",
   "film.requestedOthers": "The other cameras are fetched afterwards",
-  "film.playKept": "Play what is kept",
   "film.watch": "Watch what has arrived",
   "film.keep": "Keep as a file",
   "film.unmark": "Fetch around the cursor again",

@@ -22,7 +22,6 @@ export const film = {
   "film.requested": "Será pedido quando o veículo estiver ligado",
   "film.others": "Guardar também as outras câmaras, uma a seguir à outra",
   "film.requestedOthers": "As outras câmaras são pedidas a seguir",
-  "film.playKept": "Reproduzir o que está guardado",
   "film.watch": "Ver o que já chegou",
   "film.keep": "Guardar como ficheiro",
   "film.unmark": "Voltar a pedir à volta do cursor",

@@ -23,6 +23,7 @@ import { StatusMark } from "../vehicle/StatusMark";
 import { offered } from "./cameraChoice";
 import { Whereabouts } from "./Whereabouts";
 import { savedWalls } from "./walls";
+import "../vehicle/vehicle.css";
 
 /** Vehicles at first, and as many more with each press. */
 const AT_ONCE = 24;

@@ -58,8 +58,6 @@ export function FetchPanel(props: PanelProps) {
   const atOn = at - clockOf(found, camera);
   const costOf = (each: number) => estimate(listed.items, each, spanOn(each), listed.phase === "known");
   const cost = costOf(camera);
-  const clock = clockOf(found, camera);
-  const kept = props.captures.find((each) => each.channel === camera && each.url && holds(each, atOn, clock));
   const lines = props.captures.filter(
     (each) =>
       shown.includes(each.channel) &&
@@ -153,18 +151,6 @@ export function FetchPanel(props: PanelProps) {
         />
       ) : (
         <p class="button-row">
-          {kept && (
-            <button
-              type="button"
-              onClick={() => {
-                const whole = spanOf(kept, clock);
-                if (whole && kept.url) film.play({ kind: "file", url: kept.url, ...whole });
-              }}
-            >
-              <Icon name="play" size={18} />
-              {t("film.playKept")}
-            </button>
-          )}
           {canWatch && (
             <button type="button" onClick={() => film.watch(camera)}>
               <Icon name="play" size={18} />
@@ -279,11 +265,6 @@ function Foreign({
 /** The span that a capture holds, else the one that was asked for. */
 function spanOf(capture: Capture, clock: number): Span | null {
   return heldSpan(capture, clock) ?? begunOf(capture.id) ?? null;
-}
-
-function holds(capture: Capture, at: number, clock: number): boolean {
-  const span = spanOf(capture, clock);
-  return span !== null && at >= span.from && at < span.to;
 }
 
 function isNear(capture: Capture, { from, to }: Span, clock: number): boolean {
