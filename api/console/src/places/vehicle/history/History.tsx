@@ -4,7 +4,6 @@ import { Problem as Refused } from "../../../api/call";
 import { t } from "../../../i18n/translate";
 import { useKeys } from "../../../keys/listen";
 import { Empty } from "../../../parts/Empty";
-import { Skeleton } from "../../../parts/Late";
 import { Problem } from "../../../parts/Problem";
 import { TimeField } from "../../../parts/TimeField";
 import { go, location, withQuery } from "../../../router";
@@ -26,7 +25,8 @@ const WEEK: SpanText = { from: "now/w", to: "now" };
 export default function History({ params }: { params: Record<string, string> }) {
   const id = Number(params.id);
   const read = useLoaded(`history ${id}`, (signal) => loadDevice(id, signal));
-  const name = device(id).value?.name;
+  const found = device(id).value;
+  const name = found?.name;
   useEffect(() => {
     document.title = `${name ? t("history.titleOf", { name }) : t("vehicle.history")} · Motorpool`;
   }, [name]);
@@ -38,10 +38,10 @@ export default function History({ params }: { params: Record<string, string> }) 
         <Empty icon="pin" title={t("vehicle.missing")} />
       ) : read.problem ? (
         <Problem problem={read.problem} onRetry={read.reload} />
-      ) : read.value ? (
+      ) : found ? (
         <Spans key={id} id={id} />
       ) : (
-        <Skeleton label={t("common.loading")} lines={6} />
+        <div class="history-waiting" role="status" aria-label={t("common.loading")} />
       )}
     </div>
   );
