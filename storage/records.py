@@ -108,8 +108,8 @@ class Device(msgspec.Struct, frozen=True, rename="camel"):
     expiration_time: datetime | None = None
     """From then on as if disabled; null is never."""
     attributes: dict[str, Any] = {}
-    """Further values by name, as clients and the server agree on them. `cameras` has names of cameras by their
-    numbers, such as `{"1": "front"}`."""
+    """Further values by name, as clients and the server agree on them. `cameras` names cameras by their
+    numbers: `{"1": "front"}`."""
 
 
 class Position(msgspec.Struct, frozen=True, gc=False, rename="camel"):

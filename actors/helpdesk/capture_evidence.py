@@ -1,5 +1,6 @@
 """What the history of a ticket says of a capture, and of files (docs/tickets.md#evidence)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import trio
@@ -8,6 +9,8 @@ from motorpool.actors.files.media_files import measure, media_url
 from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.helpdesk.facts import Author
 from motorpool.actors.words.record_json import format_time
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.devices import camera_names
 from motorpool.storage.helpdesk.ticket_captures import TicketCapture
 from motorpool.storage.helpdesk.ticket_files import FileFacts
 from motorpool.storage.records import Device
@@ -54,6 +57,13 @@ def capture_attributes(
         "reason": reason,
     }
     return {name: value for name, value in attributes.items() if value != ""}
+
+
+async def with_camera(q: Queries, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Add to the attributes of an entry what its camera is called, if it has a name."""
+    device_id, channel = attributes.get("deviceId"), attributes.get("channel")
+    name = await camera_names.name_of(q, device_id, channel) if device_id and channel else None
+    return {**attributes} if name is None else {**attributes, "camera": name}
 
 
 def entry_of(capture: TicketCapture, status: str, reason: str = "") -> dict[str, Any]:

@@ -14,7 +14,13 @@ import trio
 
 from motorpool.actors.files.media_store import MediaStore, media_key
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
-from motorpool.actors.helpdesk.capture_evidence import author_of, entry_of, file_attributes, measure_file
+from motorpool.actors.helpdesk.capture_evidence import (
+    author_of,
+    entry_of,
+    file_attributes,
+    measure_file,
+    with_camera,
+)
 from motorpool.actors.helpdesk.draft import to_milliseconds
 from motorpool.actors.helpdesk.evidence import add_evidence
 from motorpool.actors.helpdesk.facts import Change
@@ -181,7 +187,7 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
             if facts is None or not is_ours:
                 end_capture(self.context.system, record.id, self.DELETED)
                 return
-            entry = entry_of(named, "RECORDING")
+            entry = await with_camera(transaction, entry_of(named, "RECORDING"))
             outcome = add_evidence(facts, author_of(named), now, entry, internal=named.internal)
             changes = await write(transaction, [Change(facts, outcome)], now, self._mails)
             by_rule = audited(named, named.file_name, now, ticketId=named.ticket_id, ruleId=named.rule)
@@ -284,6 +290,7 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
             facts = found[capture.ticket_id]
             if file is not None:
                 await ticket_files.add(transaction, capture.company_id, capture.ticket_id, file)
-            outcome = add_evidence(facts, author_of(capture), now, attributes, internal=capture.internal)
+            entry = await with_camera(transaction, attributes)
+            outcome = add_evidence(facts, author_of(capture), now, entry, internal=capture.internal)
             changes = await write(transaction, [Change(facts, outcome)], now, self._mails)
         await announce(self.context.system, changes)

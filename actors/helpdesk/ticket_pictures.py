@@ -12,7 +12,7 @@ import trio
 
 from motorpool.actors.files.media_files import MediaFiles, measure, newest_picture
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
-from motorpool.actors.helpdesk.capture_evidence import file_attributes
+from motorpool.actors.helpdesk.capture_evidence import file_attributes, with_camera
 from motorpool.actors.helpdesk.draft import to_milliseconds
 from motorpool.actors.helpdesk.evidence import add_evidence
 from motorpool.actors.helpdesk.facts import Author, Change
@@ -97,7 +97,8 @@ class TicketPictures(Actor[AttachPicture]):
             if facts is None or await ticket_files.count(transaction, message.ticket_id):
                 return
             await ticket_files.add(transaction, facts.ticket.company_id, message.ticket_id, picture.file)
-            outcome = add_evidence(facts, Author(kind="device"), now, picture.attributes)
+            entry = await with_camera(transaction, picture.attributes)
+            outcome = add_evidence(facts, Author(kind="device"), now, entry)
             changes = await write(transaction, [Change(facts, outcome)], now, self._mails)
         if self._files.quota is not None:
             self._files.quota.hold(picture.file.name)

@@ -7,7 +7,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from motorpool.actors.files.file_retention import MEDIA_NAMES
-from motorpool.actors.helpdesk.capture_evidence import capture_attributes, file_attributes, measure_file
+from motorpool.actors.helpdesk.capture_evidence import (
+    capture_attributes,
+    file_attributes,
+    measure_file,
+    with_camera,
+)
 from motorpool.actors.helpdesk.rule_tickets import snapshot_of
 from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
 from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FilesHeld
@@ -82,7 +87,8 @@ async def find_evidence(
         entry, file = await _file(call, each, f"files[{place}]")
         entries.append(entry)
         found.append(file)
-    return Evidence(tuple(entries), tuple(found), recording)
+    named = [await with_camera(call.context.database, entry) for entry in entries]
+    return Evidence(tuple(named), tuple(found), recording)
 
 
 async def keep_evidence(transaction: Queries, evidence: Evidence, ticket: Ticket, *, internal: bool) -> None:

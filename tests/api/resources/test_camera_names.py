@@ -2,7 +2,7 @@
 
 import pytest
 
-NAMES = {"1": "front", "31": "Sitz links – Tür 2"}
+NAMES = {"1": "front", "31": "Sitz links, Tür 2"}
 REFUSED = [
     ("front", 'cameras: is no object such as {"1": "front"}'),
     (["front"], 'cameras: is no object such as {"1": "front"}'),

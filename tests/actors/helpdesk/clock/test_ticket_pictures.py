@@ -7,6 +7,7 @@ from datetime import timedelta
 from time import perf_counter
 
 import pytest
+from msgspec.structs import replace
 from PIL import Image
 from tests.actors.helpdesk.clock.test_rule_follower import alarms, rules_spec, set_rules, store
 
@@ -29,6 +30,7 @@ from motorpool.actors.video.stream import stream_spec
 from motorpool.codecs.reports import MediaFile
 from motorpool.runtime import ChildSpec, DynamicSpec
 from motorpool.storage.accounts import users
+from motorpool.storage.devices import devices
 from motorpool.storage.records import User
 
 MINUTE = timedelta(minutes=1)
@@ -144,6 +146,8 @@ async def test_of_a_running_stream_the_last_key_frame_is_stored(
     film,
 ):
     device = await make_device("1")
+    names = {"cameras": {"1": "front", "2": "cabin"}}
+    await devices.TABLE.update(database, replace(device, attributes=names))
     neighbours.device(device.id, {SendCommand: CommandSent()})
     photo(tmp_path / "1", clock.now() - MINUTE, b"before")
     await store(database, *alarms(device, 100, 1))
@@ -165,7 +169,7 @@ async def test_of_a_running_stream_the_last_key_frame_is_stored(
     (entry,) = await evidence(database)
     content = (tmp_path / "1" / entry["fileName"]).read_bytes()
     assert (entry["size"], entry["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
-    assert entry["channel"] == 2
+    assert (entry["channel"], entry["camera"]) == (2, "cabin")
     with Image.open(io.BytesIO(content)) as image:
         assert image.format == "JPEG"
     assert await held(database) == [entry["fileName"]]
