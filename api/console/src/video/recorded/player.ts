@@ -270,15 +270,14 @@ export class RecordedPlayer {
     }
     const shown = (_: number, { mediaTime }: { mediaTime: number }) => {
       if (this.ends.signal.aborted) return;
-      this.show(mediaTime);
+      // While it seeks these are pictures of before.
+      if (!video.seeking) this.show(mediaTime);
       this.frame = video.requestVideoFrameCallback(shown);
     };
     this.frame = video.requestVideoFrameCallback(shown);
   }
 
   private show(mediaTime: number, now = this.video.paused): void {
-    // The picture of before is still there.
-    if (this.video.seeking) return;
     const time = performance.now();
     if (!now && time - this.wroteAt < PACE_MS) return;
     const instant = instantAt(this.segments, mediaTime);
