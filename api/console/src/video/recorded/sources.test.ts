@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Capture, Playback } from "../../api/types";
-import { sourceAt } from "./sources";
+import { heldSpan, playableAt, sourceAt } from "./sources";
 
 const time = (minute: number) => `2026-05-01T10:${String(minute).padStart(2, "0")}:00Z`;
 const at = Date.parse(time(5));
@@ -47,4 +47,26 @@ test("what holds an instant is found by the clock of the camera", () => {
   expect(
     sourceAt(2, at, { ...known, playbacks: [playback({ endTime: time(5) })], clock: 500 }, null),
   ).toEqual(running);
+});
+
+test("what Play plays is kept or has arrived", () => {
+  const arrived = { status: "RUNNING" as const, seconds: 9, arrivedTo: time(6) };
+  expect(playableAt(2, at, { ...known, playbacks: [playback(arrived)] })).toEqual(running);
+  expect(
+    playableAt(2, at, { ...known, playbacks: [playback({ ...arrived, arrivedTo: time(4) })] }),
+  ).toBeNull();
+  expect(playableAt(2, at, { ...known, captures: [capture("a", 3, 8)] })?.kind).toBe("file");
+});
+
+test("live video has the times of the server, whatever the clock of the camera says", () => {
+  const live = { live: true, startedAt: time(3), completedAt: time(8), startTime: null, endTime: null };
+  const kept = { ...capture("a", 0, 0), ...live } as Capture;
+  const clock = 5000;
+  expect(heldSpan(kept, clock)).toEqual({
+    from: Date.parse(time(3)) - clock,
+    to: Date.parse(time(8)) - clock,
+  });
+  expect(heldSpan({ ...kept, completedAt: null }, clock)).toBeNull();
+  expect(sourceAt(2, Date.parse(time(3)), { ...known, clock, captures: [kept] }, null)?.kind).toBe("file");
+  expect(sourceAt(2, Date.parse(time(3)) - 1, { ...known, clock, captures: [kept] }, null)).toBeNull();
 });
