@@ -97,7 +97,7 @@ function paintName(
 ): void {
   context.textAlign = "left";
   context.textBaseline = "middle";
-  context.font = `${height + 2}px ${getComputedStyle(document.documentElement).fontFamily}`;
+  context.font = `12px ${getComputedStyle(document.documentElement).fontFamily}`;
   if (context.measureText(name).width + 2 * NAME_PX > width) return;
   context.fillStyle = color;
   context.fillText(name, x + NAME_PX, y + height / 2 + 0.5);

@@ -65,8 +65,6 @@ export const live = {
   "live.buffer": "Buffered",
   "live.noCameras": "No cameras",
   "live.noCamerasText": "This vehicle's device sends no video.",
-  "live.wallEmpty": "No cameras on the wall yet",
-  "live.wallEmptyText": "Add a vehicle, or open the live view of one and send it here.",
   "live.add": "Add a vehicle",
   "live.layout": "Layout",
   "live.layoutAuto": "Automatic",

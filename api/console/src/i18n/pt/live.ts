@@ -68,8 +68,6 @@ export const live = {
   "live.buffer": "Em memória",
   "live.noCameras": "Sem câmaras",
   "live.noCamerasText": "O aparelho deste veículo não envia vídeo.",
-  "live.wallEmpty": "Ainda não há câmaras no mural",
-  "live.wallEmptyText": "Junte um veículo, ou abra o vídeo ao vivo de um e envie-o para aqui.",
   "live.add": "Juntar um veículo",
   "live.layout": "Disposição",
   "live.layoutAuto": "Automática",
