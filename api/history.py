@@ -10,6 +10,7 @@ from motorpool.api.access import may_see_device, require_device
 from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.call import Call
 from motorpool.api.logins.authentication import confirm_caller
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import positions
 from motorpool.storage.events import events
 from motorpool.storage.records import Event, Position
@@ -55,6 +56,13 @@ async def readable_event(call: Call, event_id: int) -> Event | None:
     """
     READ_HISTORY.require(call.caller)
     found = await events.TABLE.fetch(call.context.database, event_id)
+    return found if found is not None and await may_see_device(call, found.device_id) else None
+
+
+async def lock_readable_event(call: Call, transaction: Queries, event_id: int) -> Event | None:
+    """Return a stored event as `readable_event`, and keep others from changing it in the transaction."""
+    READ_HISTORY.require(call.caller)
+    found = await events.TABLE.fetch(transaction, event_id, lock=True)
     return found if found is not None and await may_see_device(call, found.device_id) else None
 
 

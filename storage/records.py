@@ -8,7 +8,7 @@ the API, which hides it on output.
 """
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -152,6 +152,27 @@ class Position(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     (docs/attributes.md)."""
 
 
+Severity = Literal["CRITICAL", "WARNING", "INFO"]
+ReviewState = Literal["OPEN", "ACKNOWLEDGED", "DISMISSED"]
+
+
+class Review(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """Whether somebody has looked at an event, one for all who see it (docs/events.md#review)."""
+
+    state: ReviewState = "OPEN"
+    """OPEN: it waits."""
+    note: str | None = None
+    """What the user wrote."""
+    user_id: int = 0
+    """Who set the state; 0: nobody has."""
+    user_name: str | None = None
+    """The name of that user then."""
+    time: datetime | None = None
+    """When the state was set."""
+    version: int = 1
+    """One more with each change."""
+
+
 class Event(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """An event of a device (docs/events.md)."""
 
@@ -167,6 +188,10 @@ class Event(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     attributes: dict[str, Any] = {}
     """Of its type; of an alarm `alarm`, and `alarmDetail` where the device says what it is exactly
     (docs/attributes.md#alarms)."""
+    severity: Severity | None = None
+    """Null: of events from before the server knew severities (docs/events.md#severity)."""
+    review: Review | None = None
+    """Null: nobody has to look at it."""
 
 
 class Command(msgspec.Struct, frozen=True, rename="camel"):

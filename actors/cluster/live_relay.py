@@ -14,7 +14,13 @@ import trio
 
 from motorpool.actors.cluster.broadcasts import serve_broadcast
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
-from motorpool.actors.cluster.remote_texts import decode_text, encode_devices, encode_events, encode_text
+from motorpool.actors.cluster.remote_texts import (
+    decode_text,
+    encode_devices,
+    encode_events,
+    encode_reviews,
+    encode_text,
+)
 from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.directory import DIRECTORY, GetLastUpdates
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
@@ -29,8 +35,11 @@ from motorpool.actors.messages.topics import (
     LATEST_POSITIONS,
     LOCAL_STATUSES,
     POSITIONS,
+    REVIEWS,
     WEB_EVENTS,
     DeviceStatus,
+    ReviewsChanged,
+    ReviewsLost,
     WebEvent,
     WebEventsLost,
 )
@@ -41,6 +50,7 @@ from motorpool.storage.cluster.broadcast import BroadcastChannel
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import positions
 from motorpool.storage.errors import StorageError
+from motorpool.storage.events import events
 from motorpool.storage.records import Position
 
 CHANNEL = "motorpool_live"
@@ -79,6 +89,8 @@ class LiveRelay(Actor[Never]):
         """Devices whose status is to be sent, and their last updates."""
         self._events: list[WebEvent] = []
         self._events_lost = False
+        self._reviews: dict[int, None] = {}
+        """Events whose reviews are to be sent."""
         self._wanted = Signal()
         """Another server asks for the status of all devices."""
         self._asked = False
@@ -100,6 +112,7 @@ class LiveRelay(Actor[Never]):
         self.context.listen(ADDRESSED_POSITIONS, self._add_positions)
         self.context.listen(LOCAL_STATUSES, self._add_status)
         self.context.listen(WEB_EVENTS, self._add_event)
+        self.context.listen(REVIEWS, self._add_reviews)
         self.context.listen(LIVING_SERVERS, self._keep_servers)
 
     async def stop(self) -> None:
@@ -132,13 +145,26 @@ class LiveRelay(Actor[Never]):
             self._events, self._events_lost = [], True
         self._added.set()
 
+    def _add_reviews(self, changed: ReviewsChanged | ReviewsLost) -> None:
+        if isinstance(changed, ReviewsLost) or changed.is_remote:
+            return
+        self._reviews.update(dict.fromkeys(event.id for event in changed.events))
+        if len(self._reviews) > MAX_UNSENT_EVENTS:
+            self._reviews, self._events_lost = {}, True
+        self._added.set()
+
+    def _tell_of_lost_events(self) -> None:
+        """Have clients ask for what they may have missed."""
+        self.context.system.topic(WEB_EVENTS).publish(WebEventsLost())
+        self.context.system.topic(REVIEWS).publish(ReviewsLost())
+
     async def run(self) -> None:
         """Send and receive; connect again when the connection is lost."""
         await serve_broadcast(self._database, CHANNEL, self._serve, self.context.log)
 
     async def _serve(self, channel: BroadcastChannel) -> None:
         if self._was_connected:
-            self.context.system.topic(WEB_EVENTS).publish(WebEventsLost())
+            self._tell_of_lost_events()
         self._was_connected = True
         await channel.send([encode_text(RemoteText(self._server, asks=True, files=self._files))])
         async with trio.open_nursery() as nursery:
@@ -162,10 +188,15 @@ class LiveRelay(Actor[Never]):
                 )
                 for device_id in device_ids
             ]
-            events, self._events = self._events, []
+            unsent, self._events = self._events, []
+            reviews, self._reviews = self._reviews, {}
             lost, self._events_lost = self._events_lost, False
             # The position of an event comes before it.
-            texts = [*encode_devices(self._server, updates), *encode_events(self._server, events)]
+            texts = [
+                *encode_devices(self._server, updates),
+                *encode_events(self._server, unsent),
+                *encode_reviews(self._server, reviews),
+            ]
             if lost:
                 texts.append(encode_text(RemoteText(self._server, lost=True)))
             asked, self._asked = self._asked, False
@@ -180,19 +211,27 @@ class LiveRelay(Actor[Never]):
                     await channel.send(texts)
             except StorageError:
                 # The next connection begins with the folder of files.
-                self._restore(updates, events, lost=lost)
+                self._restore(updates, unsent, reviews, lost=lost)
                 raise
             if self._stopping:
                 self._sent.set()
             await trio.sleep(SEND_SECONDS)
 
-    def _restore(self, updates: Iterable[DeviceUpdate], events: list[WebEvent], *, lost: bool) -> None:
+    def _restore(
+        self,
+        updates: Iterable[DeviceUpdate],
+        unsent: list[WebEvent],
+        reviews: dict[int, None],
+        *,
+        lost: bool,
+    ) -> None:
         """Keep updates that could not be sent, unless there are newer ones."""
         for update in updates:
             if update.position is not None:
                 self._positions.setdefault(update.device_id, update.position)
             self._statuses.setdefault(update.device_id, update.last_update)
-        self._events = events + self._events
+        self._events = unsent + self._events
+        self._reviews |= reviews
         self._events_lost |= lost
         self._added.set()
 
@@ -219,8 +258,11 @@ class LiveRelay(Actor[Never]):
             for each in text.events:
                 event = WebEvent(frozenset(each.user_ids), each.event, is_remote=True)
                 self.context.system.topic(WEB_EVENTS).publish(event)
+            if text.reviews:
+                reviewed = await events.TABLE.fetch_many(self._database, text.reviews)
+                self.context.system.topic(REVIEWS).publish(ReviewsChanged(tuple(reviewed), is_remote=True))
             if text.lost:
-                self.context.system.topic(WEB_EVENTS).publish(WebEventsLost())
+                self._tell_of_lost_events()
             if text.files:
                 self._compare_files(text.server, text.files)
             if text.asks:
@@ -279,7 +321,7 @@ class LiveRelay(Actor[Never]):
         if dead:
             # It may have ended between an event and its sending.
             self._known -= dead
-            self.context.system.topic(WEB_EVENTS).publish(WebEventsLost())
+            self._tell_of_lost_events()
         self.context.system.ref(DIRECTORY).offer(living)
 
 

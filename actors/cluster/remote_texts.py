@@ -28,6 +28,7 @@ class _Parts(msgspec.Struct):
     server: int
     devices: tuple[msgspec.Raw, ...] = ()
     events: tuple[msgspec.Raw, ...] = ()
+    reviews: tuple[int, ...] = ()
 
 
 def encode_text(text: RemoteText) -> str:
@@ -45,6 +46,11 @@ def encode_events(server: int, events: Iterable[WebEvent]) -> list[str]:
     return _texts(server, "events", (item for each in events for item in _event_parts(each)))
 
 
+def encode_reviews(server: int, event_ids: Iterable[int]) -> list[str]:
+    """Return texts with these ids of events."""
+    return _texts(server, "reviews", (b"%d" % event_id for event_id in event_ids))
+
+
 def decode_text(text: str) -> RemoteText:
     """Return the updates that another server has sent, without unknown ones, as of another release."""
     with suppress(msgspec.DecodeError):
@@ -57,6 +63,7 @@ def decode_text(text: str) -> RemoteText:
         parts.server,
         devices=tuple(_valid(parts.devices, DeviceUpdate)),
         events=tuple(_valid(parts.events, RemoteEvent)),
+        reviews=parts.reviews,
     )
 
 

@@ -23,6 +23,7 @@ from motorpool.actors.rules.device_rules import WindowsMissing
 from motorpool.actors.rules.event_rules import NOTHING_STORED, FoldState
 from motorpool.actors.rules.expressions import WORK_HERE, TooMuchHere
 from motorpool.actors.rules.fold import FoldContext, FoldResult, fold
+from motorpool.actors.rules.severity import grade
 from motorpool.codecs.reports import PositionReport
 from motorpool.runtime import ActorError, Deferred, MailboxFull, Ref
 from motorpool.storage.errors import StorageError
@@ -148,6 +149,8 @@ class DevicePositions:
         return tuple(position for position in found if position is not None)
 
     def _append(self, append: Append | AppendEvents) -> Awaitable[None] | None:
+        if append.events:
+            grade(append.events, self._session.current_rules().severities)
         try:
             self._writer.tell_nowait(append)
         except MailboxFull:
@@ -193,7 +196,9 @@ class DevicePositions:
 
     def publish_event(self, kind: str, attributes: dict[str, Any]) -> None:
         """Store an event that belongs to no position."""
-        if not self._writer.offer(AppendEvents((self.event(kind, attributes),))):
+        event = self.event(kind, attributes)
+        grade((event,), self._session.current_rules().severities)
+        if not self._writer.offer(AppendEvents((event,))):
             self._session.context.log.warning("dropped an event: the writer is full")
 
 

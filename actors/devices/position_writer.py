@@ -16,7 +16,7 @@ import trio
 from motorpool.actors.messages.conditions import DATABASE, POSITIONS_WAIT
 from motorpool.actors.messages.counters import POSITION_FLUSHES, POSITIONS_DROPPED, POSITIONS_STORED
 from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage
-from motorpool.actors.messages.topics import EVENTS, POSITIONS, UNMATCHED_EVENTS
+from motorpool.actors.messages.topics import POSITIONS, UNMATCHED_EVENTS, publish_events
 from motorpool.actors.rules.trip_detection import TrackPoint
 from motorpool.actors.work.storage_retry import StorageRetry
 from motorpool.codecs.reports import Receipt
@@ -105,7 +105,6 @@ class PositionWriter(Actor[WriterMessage]):
         """Look up the topics once; a writer that crashed has left nothing to wait for."""
         self.context.system.conditions.leave(POSITIONS_WAIT)
         self._positions = self.context.system.topic(POSITIONS)
-        self._events = self.context.system.topic(EVENTS)
         self._unmatched_events = self.context.system.topic(UNMATCHED_EVENTS)
 
     def handle(self, message: WriterMessage) -> object:
@@ -244,7 +243,7 @@ class PositionWriter(Actor[WriterMessage]):
             self._positions.publish(tuple(message.position for message in appended))
         events = tuple(event for message in batch for event in message.events)
         if events:
-            self._events.publish(events)
+            publish_events(self.context.system, events)
         for each in appended:
             if each.reply is not None:
                 each.reply.answer(each.position)

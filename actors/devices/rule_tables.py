@@ -13,7 +13,10 @@ from motorpool.actors.rules.device_rules import DeviceRules, LocalCalendar
 from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex, IndexedGeofence
 from motorpool.actors.rules.identity_rules import IDENTITY_KEYS, PROTOCOL, read_identity_rules
 from motorpool.actors.rules.rule_settings import RULE_KEYS, RuleSettings, read_rule_settings
-from motorpool.actors.rules.sensor_limits import PREFIX, read_sensor_limits
+from motorpool.actors.rules.sensor_limits import PREFIX as SENSOR_LIMITS
+from motorpool.actors.rules.sensor_limits import read_sensor_limits
+from motorpool.actors.rules.severity import PREFIX as EVENT_SEVERITIES
+from motorpool.actors.rules.severity import read_severities
 from motorpool.storage.accounts.links import LinkType
 from motorpool.storage.records import Device
 from motorpool.storage.rules.rule_rows import RULE_LINKS, GroupRow
@@ -23,6 +26,8 @@ LEVELS: Final = 3
 storage/accounts/access.py."""
 _KEYS: Final = RULE_KEYS | IDENTITY_KEYS
 """Attributes of a device that make its rules others than those of its group."""
+_PREFIXES: Final = (SENSOR_LIMITS, EVENT_SEVERITIES)
+"""How more of them begin."""
 _SCALARS: Final = frozenset({str, bool, int, float})
 _DEVICE_LINKS: Final = tuple(kind.property for kind in RULE_LINKS if kind.owner == "device")
 
@@ -89,7 +94,7 @@ class RuleTables:
         own = tuple(
             (key, value.__class__, value)
             for key, value in device.attributes.items()
-            if (key in _KEYS or key.startswith(PREFIX)) and value.__class__ in _SCALARS
+            if (key in _KEYS or key.startswith(_PREFIXES)) and value.__class__ in _SCALARS
         )
         links = self.links
         direct = tuple(links["device", name].get(device.id, ()) for name in _DEVICE_LINKS)
@@ -124,6 +129,7 @@ class RuleTables:
             linked_devices=self.links["device", "linkedDevice"].get(device.id, ()),
             identity=read_identity_rules(layers, self._binding),
             sensor_limits=read_sensor_limits(layers),
+            severities=read_severities(layers),
             driver_unique_id=drivers[0].unique_id if drivers else None,
         )
 

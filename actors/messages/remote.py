@@ -34,6 +34,8 @@ class RemoteText(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The number of the sender."""
     devices: tuple[DeviceUpdate, ...] = ()
     events: tuple[RemoteEvent, ...] = ()
+    reviews: tuple[int, ...] = ()
+    """Events that have a review since now, or another one: the others read their rows."""
     asks: bool = False
     """The sender does not know the status of the devices of others: they send it."""
     leaves: bool = False

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from motorpool.runtime import TopicName
+from motorpool.runtime import System, TopicName
 from motorpool.storage.records import Device, Event, Position
 
 
@@ -38,6 +38,18 @@ class WebEvent(msgspec.Struct, frozen=True, gc=False):
 
 class WebEventsLost(msgspec.Struct, frozen=True, gc=False):
     """Events of other servers of the cluster may be missing."""
+
+
+class ReviewsChanged(msgspec.Struct, frozen=True, gc=False):
+    """Events that have a review since now, or another one."""
+
+    events: tuple[Event, ...]
+    is_remote: bool = False
+    """Whether another server has sent them to this one."""
+
+
+class ReviewsLost(msgspec.Struct, frozen=True, gc=False):
+    """Reviews of other servers of the cluster may have changed."""
 
 
 class DeviceTraffic(msgspec.Struct, frozen=True, gc=False):
@@ -91,6 +103,9 @@ DEVICE_TRAFFIC: TopicName[DeviceTraffic] = TopicName("device traffic")
 EVENTS: TopicName[tuple[Event, ...]] = TopicName("events")
 """Stored events, after their commit."""
 
+REVIEWS: TopicName[ReviewsChanged | ReviewsLost] = TopicName("reviews")
+"""Stored events that wait for review, and reviews of users, after their commit."""
+
 UNMATCHED_EVENTS: TopicName[int] = TopicName("unmatched events")
 """How many events were just committed that wait to be matched with notifications."""
 
@@ -99,3 +114,11 @@ WEB_EVENTS: TopicName[WebEvent | WebEventsLost] = TopicName("web events")
 
 DELIVERIES_STOPPED: TopicName[DeliveryStopped] = TopicName("deliveries stopped")
 """Receivers of notifications that were just paused, and webhooks of companies that were just disabled."""
+
+
+def publish_events(system: System, events: tuple[Event, ...]) -> None:
+    """Tell of events that were just stored."""
+    system.topic(EVENTS).publish(events)
+    reviewed = tuple(event for event in events if event.review is not None)
+    if reviewed:
+        system.topic(REVIEWS).publish(ReviewsChanged(reviewed))

@@ -15,6 +15,8 @@ from motorpool.actors.rules.identity_rules import DEFAULTS as BOUND_BY_PROTOCOL
 from motorpool.actors.rules.identity_rules import IdentityRules
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.actors.rules.sensor_limits import NO_LIMITS, SensorLimits
+from motorpool.actors.rules.severity import UNCONFIGURED as UNGRADED
+from motorpool.actors.rules.severity import Severities
 from motorpool.codecs.calendars.calendar import block_of, is_open
 from motorpool.storage.records import Calendar, Maintenance
 
@@ -83,6 +85,8 @@ class DeviceRules(msgspec.Struct, frozen=True, gc=False):
     """Who may report as the device."""
     sensor_limits: SensorLimits = NO_LIMITS
     """What makes events of numeric attributes."""
+    severities: Severities = UNGRADED
+    """How severe events are, where that differs from the defaults."""
     driver_unique_id: str | None = None
     """Unique id of the linked driver with the lowest id; only with `processing.useLinkedDriver`."""
 

@@ -11,12 +11,15 @@ from typing import assert_never
 import trio
 
 from motorpool.actors.messages.changes import ApplyChanges, Change
+from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.messages.timed_events import InstantReached, ReloadDue, TimedEventsMessage
-from motorpool.actors.messages.topics import DEVICES, EVENTS, UNMATCHED_EVENTS, DeviceStatus
+from motorpool.actors.messages.topics import DEVICES, EVENTS, UNMATCHED_EVENTS, DeviceStatus, publish_events
+from motorpool.actors.rules.device_rules import UNCONFIGURED
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
+from motorpool.actors.rules.severity import grade
 from motorpool.actors.timed_events.driver_hours import DriverHours
 from motorpool.actors.timed_events.geofence_calendars import GeofenceCalendars
-from motorpool.actors.timed_events.inactivity import Inactivity
+from motorpool.actors.timed_events.inactivity import ASK_SECONDS, DEVICES_PER_READ, Inactivity
 from motorpool.actors.timed_events.overdue_maintenance import OverdueMaintenance
 from motorpool.actors.timed_events.timed_rule import Batch, TimedRule
 from motorpool.actors.work.storage_retry import BACK_OFF, StorageRetry
@@ -129,10 +132,21 @@ class TimedEvents(Actor[TimedEventsMessage]):
             if instant is not None and instant <= now:
                 batch = await rule.collect(now)
                 if batch.due:
+                    await self._grade(batch.events)
                     self._publish(await retry.call(partial(self._store, rule, batch)))
                     await rule.settle(batch, now)
                 return True
         return False
+
+    async def _grade(self, events: Sequence[tuple[int, Event]]) -> None:
+        """Say how severe the events are, by what is configured for their devices."""
+        rule_cache = self.context.system.ref(RULE_CACHE)
+        for first in range(0, len(events), DEVICES_PER_READ):
+            found = [event for _, event in events[first : first + DEVICES_PER_READ]]
+            device_ids = tuple({event.device_id for event in found})
+            rules = await rule_cache.ask(GetRules(device_ids), ASK_SECONDS)
+            for event in found:
+                grade((event,), rules.get(event.device_id, UNCONFIGURED).severities)
 
     async def _store(self, rule: TimedRule, batch: Batch) -> list[Event]:
         return await timed_events.claim_and_store(
@@ -141,7 +155,7 @@ class TimedEvents(Actor[TimedEventsMessage]):
 
     def _publish(self, events: Sequence[Event]) -> None:
         if events:
-            self.context.system.topic(EVENTS).publish(tuple(events))
+            publish_events(self.context.system, tuple(events))
             self.context.system.topic(UNMATCHED_EVENTS).publish(len(events))
 
     def _arm(self) -> None:

@@ -67,6 +67,10 @@ class Right:
             if source is not None:
                 raise self.refusal(restriction.value + source.value, is_refusal=True)
 
+    def holds(self, caller: Caller) -> bool:
+        """Return whether the caller has the right."""
+        return _HOLDS[self.role](caller) and not any(_APPLIES[each](caller) for each in self.restrictions)
+
 
 # Creating, editing and deleting, by the names of resources.
 CHANGE: Mapping[str, Right] = {
@@ -101,6 +105,8 @@ SEND_UNSAVED_COMMANDS = Right(USER, (LIMIT_COMMANDS,))
 CANCEL_COMMANDS_OF_OTHERS = Right(USER, (READONLY, LIMIT_COMMANDS))
 """Taking what others have sent out of queues; one's own takes the access that sending it took."""
 READ_HISTORY = Right(USER, (DISABLE_REPORTS,))
+REVIEW_EVENTS = Right(USER, (READONLY, DISABLE_REPORTS, TEMPORARY))
+"""Who sees an event by a share link does not answer it for all."""
 ISSUE_TOKENS = Right(USER, (TEMPORARY,))
 LIST_CREDENTIALS = Right(USER, (TEMPORARY,))
 """One's own sessions, tokens and share links; the holders of a share link are one user."""

@@ -28,12 +28,15 @@ def with_version(response: Response, version: int) -> Response:
     return response
 
 
-def require_version(call: Call, what: str, version: int) -> None:
+def require_version(call: Call, what: str, version: int, sent_version: int = 0) -> None:
     """Raise BadRequest if the request has If-Match and none of its entity tags is this version.
 
-    Without the header nothing is checked. `*` matches any version. A tag is compared by its text alone:
-    proxies that compress an answer mark its tag as weak.
+    The same goes for `sent_version`, which a body has named; 0 is none. Without both nothing is checked. `*`
+    matches any version. A tag is compared by its text alone: proxies that compress an answer mark its tag as
+    weak.
     """
+    if sent_version and sent_version != version:
+        raise BadRequest(f"{what} was changed: it is at version {version}, you sent {sent_version}")
     sent = call.request.headers.get("If-Match")
     if sent is None:
         return

@@ -20,6 +20,7 @@ from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.sensor_limit_attributes import require_sensor_limits
+from motorpool.api.engine.severity_attributes import require_severities
 from motorpool.api.engine.text_rules import MAX_NAME_LENGTH, TextRules
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
@@ -75,6 +76,7 @@ class DevicePolicy(LinkedPolicy[Device]):
         require_identity_attributes(new.attributes, known)
         require_sensor_limits(call, new.attributes, known)
         require_camera_names(new.attributes, known)
+        require_severities(new.attributes, known)
         new = await super().prepare(call, transaction, new, old)
         if old is not None and new.unique_id != old.unique_id:
             call.after_commit.append(partial(_move_files, call, old, new.unique_id))

@@ -13,6 +13,7 @@ from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.sensor_limit_attributes import require_sensor_limits
+from motorpool.api.engine.severity_attributes import require_severities
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources import quotas
@@ -41,6 +42,7 @@ class GroupPolicy(LinkedPolicy[Group]):
         require_identity_attributes(new.attributes, known)
         require_sensor_limits(call, new.attributes, known)
         require_camera_names(new.attributes, known)
+        require_severities(new.attributes, known)
         if names_other_reporters(new.attributes, known):
             # Of the devices in it.
             CHANGE["device"].require(call.caller)

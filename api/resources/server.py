@@ -22,6 +22,7 @@ from motorpool.api.engine.camera_name_attributes import require_camera_names
 from motorpool.api.engine.identity_attributes import SHOWN_KEYS, require_identity_attributes
 from motorpool.api.engine.operations import BodyRules, Content, Operations
 from motorpool.api.engine.sensor_limit_attributes import require_sensor_limits
+from motorpool.api.engine.severity_attributes import require_severities
 from motorpool.api.engine.text_rules import TextRules, require_plain_texts
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version, with_version
@@ -118,6 +119,7 @@ async def update_server(call: Call) -> Response:
         require_identity_attributes(wanted.attributes, known.attributes)
         require_sensor_limits(call, wanted.attributes, known.attributes)
         require_camera_names(wanted.attributes, known.attributes)
+        require_severities(wanted.attributes, known.attributes)
         stored = await server.save(transaction, wanted)
         fields = changed_fields(known, stored)
         if not ZONE_FIELDS.isdisjoint(fields):

@@ -39,6 +39,7 @@ from motorpool.api.access import visible_device_ids
 from motorpool.api.auth.caller import Caller
 from motorpool.api.logins.authentication import identify_socket_caller
 from motorpool.api.server_context import ServerContext
+from motorpool.api.sockets.review_updates import ReviewUpdates
 from motorpool.api.sockets.ticket_updates import TicketUpdates
 from motorpool.api.sockets.traffic_updates import TrafficUpdates
 from motorpool.runtime import Lagged, Signal, TopicName
@@ -86,6 +87,7 @@ class LiveUpdates:
         """Whether what is wrong with the server has to be sent; a new client takes it for nothing."""
         self.tickets = TicketUpdates(context, caller, self._wake)
         self.traffic = TrafficUpdates(context, caller, self._wake)
+        self.reviews = ReviewUpdates(context, caller, self._wake)
         self._authorized = True
         self._expiry_sleep = trio.CancelScope()
         self._sent_positions = False
@@ -105,6 +107,7 @@ class LiveUpdates:
             self._follow_events,
             self.tickets.follow,
             self.traffic.follow,
+            partial(self.reviews.follow, lambda: self._visible_ids),
             self._follow_conditions,
             self._follow_changes,
             self._follow_expiry,
@@ -257,6 +260,9 @@ class LiveUpdates:
         ]
         if visible_events:
             message["events"] = visible_events
+        reviews = self.reviews.take(self._visible_ids)
+        if reviews is not None:
+            message["reviews"] = reviews
         tickets = await self.tickets.take()
         if tickets:
             message["tickets"] = tickets
@@ -353,7 +359,7 @@ class LiveUpdates:
         if caller is None or caller.id != self._caller.id:
             self._end()
         else:
-            self._caller = self.tickets.caller = self.traffic.caller = caller
+            self._caller = self.tickets.caller = self.traffic.caller = self.reviews.caller = caller
             self._expiry_sleep.cancel()
 
     def _end(self) -> None:

@@ -1,32 +1,42 @@
 """The newest events of devices in a span of time."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.events.events import TABLE
-from motorpool.storage.records import Event
+from motorpool.storage.records import Event, ReviewState, Severity
 
 FEW_DEVICES = 50
 """So many devices or fewer are read over the whole span at once."""
 FIRST_STEP = timedelta(hours=1)
+FIRST_STEP_OF_OPEN = timedelta(days=1)
+"""There are few, and they may be of any age."""
 STEP_GROWTH = 4
 
-# An index scan for each device, from the end on.
-_NEWEST = f"""
-    select {TABLE.select_list(of="e")}
-    from unnest($1::bigint[]) as wanted (device_id)
-    cross join lateral (
-        select * from events
-        where device_id = wanted.device_id and event_time between $2 and $3 and (event_time, id) < ($3, $4)
-            and ($5::text[] = '{{}}' or type = any($5))
-            and ($6::text[] = '{{}}' or type <> 'alarm' or attributes ->> 'alarm' = any($6))
-            and (geofence_id = 0 or $7::bigint[] is null or geofence_id = any($7))
-            and (maintenance_id = 0 or $8::bigint[] is null or maintenance_id = any($8))
-        order by event_time desc, id desc limit $9
-    ) e
-    order by e.event_time desc, e.id desc limit $9
-"""  # noqa: S608 - constant names
+
+def _newest(states: str) -> str:
+    """Return SQL with an index scan for each device, from the end on."""
+    return f"""
+        select {TABLE.select_list(of="e")}
+        from unnest($1::bigint[]) as wanted (device_id)
+        cross join lateral (
+            select * from events
+            where device_id = wanted.device_id and event_time between $2 and $3
+                and (event_time, id) < ($3, $4) and {states} and ($10::text[] = '{{}}' or severity = any($10))
+                and ($5::text[] = '{{}}' or type = any($5))
+                and ($6::text[] = '{{}}' or type <> 'alarm' or attributes ->> 'alarm' = any($6))
+                and (geofence_id = 0 or $7::bigint[] is null or geofence_id = any($7))
+                and (maintenance_id = 0 or $8::bigint[] is null or maintenance_id = any($8))
+            order by event_time desc, id desc limit $9
+        ) e
+        order by e.event_time desc, e.id desc limit $9
+    """  # noqa: S608 - constant names
+
+
+_NEWEST = _newest("($11::text[] = '{}' or review ->> 'state' = any($11))")
+_OPEN = _newest("review ->> 'state' = 'OPEN'")
+"""By the index of what waits for review."""
 
 
 async def newest(
@@ -39,23 +49,29 @@ async def newest(
     before_id: int = 2**63 - 1,
     types: Sequence[str] = (),
     alarms: Sequence[str] = (),
+    severities: Sequence[Severity] = (),
+    states: Collection[ReviewState] = (),
     visible: tuple[frozenset[int], frozenset[int]] | None = None,
 ) -> list[Event]:
     """Return the newest events, at most `limit`, the newest first; both ends are included.
 
-    Of those at `end` only the ones with an id below `before_id` count. `types` and `alarms` are all if empty;
-    `visible` holds the geofences and the maintenance whose events count, None is all.
+    Of those at `end` only the ones with an id below `before_id` count. `types`, `alarms`, `severities` and
+    `states` of reviews are all if empty; `visible` holds the geofences and maintenance whose events count,
+    None is all.
 
     Many devices are read in steps from the end, each longer than the one before, so that little is read where
     there are enough events near the end.
     """
     geofences, maintenance = (None, None) if visible is None else map(list, visible)
     found: list[Event] = []
-    step = FIRST_STEP if len(device_ids) > FEW_DEVICES else end - start
+    is_open = set(states) == {"OPEN"}
+    step = FIRST_STEP_OF_OPEN if is_open else FIRST_STEP
+    if len(device_ids) <= FEW_DEVICES:
+        step = end - start
     while True:
         begin = max(start, end - step)
         rows = await q.fetch(
-            _NEWEST,
+            _OPEN if is_open else _NEWEST,
             list(device_ids),
             begin,
             end,
@@ -65,6 +81,8 @@ async def newest(
             geofences,
             maintenance,
             limit - len(found),
+            list(severities),
+            *(() if is_open else (list(states),)),
         )
         found += map(TABLE.from_row, rows)
         if len(found) >= limit or begin <= start:

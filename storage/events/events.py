@@ -9,7 +9,7 @@ from motorpool.storage.database.cleaning import json_bytes
 from motorpool.storage.database.id_blocks import allocate_block
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Table
-from motorpool.storage.records import Event
+from motorpool.storage.records import Event, Review
 
 TABLE = Table(
     "events",
@@ -26,11 +26,13 @@ TABLE = Table(
 _INSERT = """
     with stored as (
         insert into events (id, type, event_time, device_id, position_id, geofence_id, maintenance_id,
-            attributes)
-        select id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes::jsonb
+            attributes, severity, review)
+        select id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes::jsonb,
+            severity, review::jsonb
         from unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::bigint[], $5::bigint[], $6::bigint[],
-            $7::bigint[], $8::text[])
-        as given (id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes)
+            $7::bigint[], $8::text[], $10::text[], $11::text[])
+        as given (id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes,
+            severity, review)
         returning id, type, device_id
     ),
     left_for_rules as (
@@ -74,7 +76,20 @@ async def insert_many(q: Queries, events: Sequence[Event], *, now: datetime | No
         [event.maintenance_id for event in events],
         [json_bytes(event.attributes).decode() for event in events],
         now,
+        [event.severity for event in events],
+        [None if event.review is None else _encode(event.review) for event in events],
     )
+
+
+async def set_review(transaction: Queries, event_id: int, review: Review) -> None:
+    """Replace the review of an event whose row the transaction has locked."""
+    await transaction.execute(
+        "update events set review = $2::text::jsonb where id = $1", event_id, _encode(review)
+    )
+
+
+def _encode(review: Review) -> str:
+    return json_bytes(msgspec.to_builtins(review)).decode()
 
 
 async def existing(q: Queries, ids: Iterable[int]) -> set[int]:

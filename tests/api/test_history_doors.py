@@ -16,7 +16,7 @@ from motorpool.actors.files.media_store import folder_name
 from motorpool.api.app import openapi_document
 from motorpool.api.resources import OPERATIONS
 from motorpool.storage.events import events
-from motorpool.storage.records import Event
+from motorpool.storage.records import Event, Review
 
 PAGE = (Path(__file__).parents[2] / "docs" / "permissions.md").read_text("utf-8")
 REFUSAL = b"the user has no access to reports and position history"
@@ -58,6 +58,7 @@ DOORS = (
     ),
     Door("GET /events", "history", f"/events?{SPAN}"),
     Door("GET /events/{id}", "history", "/events/{event}"),
+    Door("PUT /events/{id}/review", "history", "/events/{event}/review", {"state": "DISMISSED"}),
     Door("GET /driverassignments", "history", "/driverassignments"),
     Door(
         "POST /driverassignments",
@@ -201,7 +202,13 @@ async def world(served: Any, database: Any) -> dict[str, Any]:
     ann = await served.user("ann", deviceLimit=-1)
     device = await served.device(ann, "1")
     (position,) = await served.report(served.position(device))
-    event = Event(type="alarm", event_time=position.fix_time, device_id=device, position_id=position.id)
+    event = Event(
+        type="alarm",
+        event_time=position.fix_time,
+        device_id=device,
+        position_id=position.id,
+        review=Review(),
+    )
     await events.assign_ids(database, [event])
     await events.insert_many(database, [event])
     folder = served.context.files.store.folder / folder_name("1")

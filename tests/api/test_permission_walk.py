@@ -60,6 +60,7 @@ from motorpool.storage.records import (
     Notification,
     Order,
     QueuedCommand,
+    Review,
     ScheduledCommand,
     ScheduledReport,
     ScheduledStep,
@@ -337,7 +338,7 @@ class World:
             self.ids["positions", "T"] = stored.id
         (stored,) = await self.served.report(self.served.position(device_id))
         self.ids["positions", letter] = stored.id
-        event = Event(type="alarm", event_time=NOON, device_id=device_id)
+        event = Event(type="alarm", event_time=NOON, device_id=device_id, review=Review())
         await events.assign_ids(self.database, [event])
         await events.insert_many(self.database, [event])
         self.ids["events", letter] = event.id
@@ -598,6 +599,8 @@ async def _sent(
         return {"json": {"data": base64.b64encode(EVENINGS).decode()}}
     if place.endswith("/accumulators"):
         return {"json": {"deviceId": target, "hours": 1}}
+    if place.endswith("/review"):
+        return {"json": {"state": "ACKNOWLEDGED"}}
     if place.endswith("/binding") and method == "PUT":
         return {"json": {"protocol": "jt808"}}
     if place.startswith("/notifications/send"):

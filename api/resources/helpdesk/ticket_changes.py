@@ -145,7 +145,7 @@ async def change_ticket(
         earlier = await request.earlier_answer(transaction)
         if earlier is not None:
             return earlier, []
-        _require_versions(call, facts.ticket, version)
+        require_version(call, f"ticket {facts.ticket.id}", facts.ticket.version, version)
         author = author_of(call, membership)
         outcome = await decide(TicketContext(call, transaction, facts, membership, author, now))
         if outcome.ticket.status_id != facts.ticket.status_id:
@@ -160,13 +160,6 @@ async def change_ticket(
         return answer_of(body, written.ticket), changes
 
     return await serve_once(call, serve)
-
-
-def _require_versions(call: Call, ticket: Ticket, version: int) -> None:
-    what = f"ticket {ticket.id}"
-    require_version(call, what, ticket.version)
-    if version not in {0, ticket.version}:
-        raise BadRequest(f"{what} was changed: it is at version {ticket.version}, you sent {version}")
 
 
 async def _keep_status(transaction: Queries, outcome: Outcome) -> None:

@@ -26,16 +26,20 @@ from motorpool.actors.messages.topics import (
     DEVICES,
     LATEST_POSITIONS,
     POSITIONS,
+    REVIEWS,
     WEB_EVENTS,
     DeviceStatus,
+    ReviewsChanged,
     WebEvent,
     WebEventsLost,
+    publish_events,
 )
 from motorpool.actors.messages.uplink import DEVICE, GetCommandTypes, StoredElsewhere
 from motorpool.runtime import ChildSpec, SupervisorSpec, TaskSpec, open_system
 from motorpool.storage.database import nodes
 from motorpool.storage.devices import position_rows, positions
-from motorpool.storage.records import Event, Position
+from motorpool.storage.events import events
+from motorpool.storage.records import Event, Position, Review
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 
@@ -314,6 +318,27 @@ async def test_the_devices_of_a_dead_server_are_offline(servers, open_server, ma
             await server.until_status(van, "offline")
             await until_in(WebEventsLost(), server.events)
             assert (await server.status(van)).last_update == NOW
+
+
+async def test_reviews_arrive_at_the_other_as_they_are_in_the_database(servers, database):
+    one, other = servers
+    made = [Event(type="alarm", event_time=NOW, device_id=1, review=Review()) for _ in range(2)]
+    await events.assign_ids(database, made)
+    await events.insert_many(database, made)
+    told = {server: [] for server in servers}
+    for server in servers:
+        server.system.topic(REVIEWS).listen(told[server].append)
+    await events.set_review(database, made[1].id, Review("DISMISSED", version=2))
+    publish_events(one.system, tuple(made))
+
+    async def has_both():
+        return told[other]
+
+    await until(has_both)
+    (changed,) = told[other]
+    assert changed.is_remote
+    assert [each.review for each in changed.events] == [Review(), Review("DISMISSED", version=2)]
+    assert told[one] == [ReviewsChanged(tuple(made))]
 
 
 async def test_the_end_of_a_server_loses_no_events(servers, open_server, database):

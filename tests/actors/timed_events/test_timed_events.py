@@ -21,7 +21,7 @@ from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, server
 from motorpool.storage.devices import device_states, devices, groups, position_rows, positions
 from motorpool.storage.events import events
-from motorpool.storage.records import Calendar, Event, Geofence, Group, Maintenance, Position
+from motorpool.storage.records import Calendar, Event, Geofence, Group, Maintenance, Position, Review
 
 MINUTE = timedelta(minutes=1)
 MS = 60_000
@@ -67,7 +67,7 @@ INACTIVE = {"deviceInactivityStart": 10 * MS}
 async def test_a_device_is_inactive_at_its_instant_and_again_when_it_returned(
     database, running, stored, time, make_device
 ):
-    row = await make_device("1", attributes=INACTIVE)
+    row = await make_device("1", attributes={**INACTIVE, "event.severity.deviceInactive": "CRITICAL"})
     async with running() as system, system.topic(EVENTS).subscribe() as published:
         await time.settle()
         await seen(system, row.id, 0)
@@ -80,6 +80,7 @@ async def test_a_device_is_inactive_at_its_instant_and_again_when_it_returned(
         ((event,),) = await published.receive_batch()
         assert event.attributes == {"lastUpdate": round(minutes(9).timestamp() * 1000)}
         assert event.id
+        assert (event.severity, event.review) == ("CRITICAL", Review())
         await seen(system, row.id, 48)
         await time.passes(60 * 20, step=60)
         assert [minute for *_, minute in await stored(row.id)] == [19, 58]

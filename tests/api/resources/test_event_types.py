@@ -96,6 +96,7 @@ async def test_every_type_of_event_reaches_the_api(starting, offset):
             "event.status.enable": True,
             "event.geofence.segmentCrossing": True,
             "event.behavior.accelerationThreshold": 0.1,
+            "event.severity.geofenceEnter": "WARNING",
         }
         truck = Vehicle(served, offset, "1", await served.device(served.admin, "1", attributes=rules))
         trailer = Vehicle(served, offset, "2", await served.device(served.admin, "2"))
@@ -114,6 +115,10 @@ async def test_every_type_of_event_reaches_the_api(starting, offset):
         assert (found[1]["geofenceId"], found[1]["eventTime"]) == (yard, "2026-05-01T12:00:00Z")
         assert found[1]["positionId"] > 0
         assert found[0]["positionId"] == 0
+        assert [(each["severity"], (each["review"] or {}).get("state")) for each in found] == [
+            ("INFO", None),
+            ("WARNING", "OPEN"),
+        ]
         standing = await truck.report(
             30, 52.5, ignition="false", fuel=50, motion="false", odometer=900, result="ok"
         )

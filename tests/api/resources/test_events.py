@@ -29,6 +29,8 @@ async def test_an_event_is_told_to_who_may_see_its_device(served, database):
         "geofenceId": 0,
         "maintenanceId": 0,
         "attributes": {"alarm": "sos"},
+        "severity": None,
+        "review": None,
     }
     assert (await ann.get(f"/events/{event_id}")).status == 404
     await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": number})
@@ -110,4 +112,6 @@ async def test_spans_that_are_refused(served):
     assert (answer.status, answer.text) == (400, "to: more than 31 days after from")
     span = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
     assert (await served.admin.get(f"/events?{span}&limit=1001")).status == 400
-    assert (await served.admin.get("/events")).status == 400
+    for query, missing in (("", "from"), ("?from=2026-05-01T00:00:00Z&state=OPEN&state=DISMISSED", "to")):
+        answer = await served.admin.get(f"/events{query}")
+        assert (answer.status, answer.text) == (400, f"{missing}: needed")

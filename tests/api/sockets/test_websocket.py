@@ -18,9 +18,12 @@ from motorpool.actors.messages.conditions import CLOCK, DISK
 from motorpool.actors.messages.topics import (
     DEVICE_TRAFFIC,
     DEVICES,
+    REVIEWS,
     WEB_EVENTS,
     DeviceStatus,
     DeviceTraffic,
+    ReviewsChanged,
+    ReviewsLost,
     WebEvent,
 )
 from motorpool.api.http import server as http_server
@@ -30,8 +33,9 @@ from motorpool.api.logins.authentication import authenticate
 from motorpool.api.settings import HttpSettings
 from motorpool.api.sockets import live_updates
 from motorpool.api.sockets.live_updates import MAX_PENDING_EVENTS
+from motorpool.api.sockets.review_updates import MAX_PENDING_REVIEWS
 from motorpool.storage.errors import StorageUnavailable
-from motorpool.storage.records import Event
+from motorpool.storage.records import Event, Review
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -250,7 +254,48 @@ def shown(kind, device_id, message):
         "geofenceId": 0,
         "maintenanceId": 0,
         "attributes": {"message": message},
+        "severity": None,
+        "review": None,
     }
+
+
+def reviewed(number, device_id, version=1):
+    state = "OPEN" if version == 1 else "ACKNOWLEDGED"
+    return Event(
+        id=number, type="alarm", event_time=NOON, device_id=device_id, review=Review(state, version=version)
+    )
+
+
+async def test_reviews_reach_those_who_may_read_the_events_and_nobody_else(served):
+    ann, ben = await served.user("ann"), await served.user("ben", disableReports=True)
+    mine, other = await served.device(served.admin, "1"), await served.device(served.admin, "2")
+    for each in (ann, ben):
+        await served.admin.post("/permissions", json={"userId": each.id, "deviceId": mine})
+    topic = served.context.system.topic(REVIEWS)
+    async with connect(served, served.cookie(ann)) as hers, connect(served, served.cookie(ben)) as his:
+        assert await receive(hers) == await receive(his) == {"positions": []}
+        # Of two commits the later one may be told first.
+        topic.publish(ReviewsChanged((reviewed(1, mine, 2), reviewed(2, other))))
+        topic.publish(ReviewsChanged((reviewed(1, mine, 1),)))
+        (told,) = (await receive(hers))["reviews"]
+        assert (told["id"], told["deviceId"], told["review"]["version"]) == (1, mine, 2)
+        for message in ("1", "2"):
+            served.context.system.topic(WEB_EVENTS).publish(web_event(ann.id, ben.id, message=message))
+            assert "reviews" not in await receive(his)
+
+
+@pytest.mark.parametrize("lost", [True, False])
+async def test_of_more_reviews_than_wait_for_a_client_it_asks_itself(served, lost):
+    van = await served.device(served.admin, "1")
+    await served.admin.post("/permissions", json={"userId": served.admin_id, "deviceId": van})
+    topic = served.context.system.topic(REVIEWS)
+    async with connect(served, served.cookie(served.admin)) as socket:
+        await receive(socket)
+        many = tuple(reviewed(number, van) for number in range(1, MAX_PENDING_REVIEWS + 2))
+        topic.publish(ReviewsLost() if lost else ReviewsChanged(many))
+        assert (await receive(socket))["reviews"] == []
+        topic.publish(ReviewsChanged((reviewed(1, van, 2),)))
+        assert [each["id"] for each in (await receive(socket))["reviews"]] == [1]
 
 
 async def test_events_do_not_wait_for_the_pause_between_two_messages(served, monkeypatch):

@@ -284,6 +284,7 @@ CHANGES: dict[int, dict[str, Change]] = {
         "installation": with_columns("installation", settings_version=1),
         "sequences": with_sequence("settings_id_seq", 1),
     },
+    65: {"events": with_columns("events", severity=None, review=None)},
 }
 """Migration -> table -> what the migration makes of it; what is not named stays as it was."""
 
