@@ -68,6 +68,7 @@ PLACES = {
     "cameras": "/vehicles/{device}/history?from={from}&to={to}&at={at}&channel=1&channel=2",
     "captures": "/captures",
     "events": "/events",
+    "event-log": "/events?state=ALL",
     "notices": "/events",
     "event": "/events/{event}",
     "attach": "/events/{event}",

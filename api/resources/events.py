@@ -28,7 +28,7 @@ from motorpool.api.json import extended
 from motorpool.api.resources.reports.requests import CallViewer
 from motorpool.storage.devices import positions
 from motorpool.storage.events import event_lists, events
-from motorpool.storage.records import Event, Review, ReviewState, Severity
+from motorpool.storage.records import Event, Position, Review, ReviewState, Severity
 
 OPERATIONS = Operations("events")
 
@@ -70,6 +70,8 @@ class EventsQuery(Struct, kw_only=True, rename=NAMES):
     """Leave out events at `to` whose id is not smaller: for the next page."""
     places: bool = False
     """Say where the events happened."""
+    details: bool = False
+    """Say which driver it was, and name a picture."""
 
 
 class ListedEvent(Event, frozen=True, gc=False, rename="camel"):
@@ -77,6 +79,11 @@ class ListedEvent(Event, frozen=True, gc=False, rename="camel"):
 
     place: str | None = None
     """Where it happened, in words of the caller: zone, address, or town; null if unknown or not asked for."""
+    driver_unique_id: str | None = None
+    """The driver by what the vehicle said then; null if it said nothing, or it was not asked for."""
+    picture: str | None = None
+    """The file of the device with the picture nearest to the event, of those that it sent within five
+    minutes; null if there is none, or it was not asked for."""
 
 
 @OPERATIONS.operation("GET", "/events", query=EventsQuery, answer=list[ListedEvent], errors=(400,))
@@ -106,10 +113,20 @@ async def list_events(call: Call) -> Response:
             states=wanted.state,
             visible=await visible_ids(database, viewer),
         )
-        places = await _places(call, viewer, found) if wanted.places else {}
+        ids = {event.position_id for event in found} - {0} if wanted.places or wanted.details else set()
+        points = await positions.TABLE.fetch_many(database, sorted(ids))
+        places = await _places(call, viewer, points) if wanted.places else {}
+        pictures = await event_lists.pictures_of(database, found) if wanted.details else {}
+    drivers = {point.id: point.attributes.get("driverUniqueId") for point in points if wanted.details}
     visible = set(await viewer.still_visible(sorted({event.device_id for event in found})))
     shown = [
-        extended(ListedEvent, event, place=places.get(event.position_id))
+        extended(
+            ListedEvent,
+            event,
+            place=places.get(event.position_id),
+            driver_unique_id=_text(drivers.get(event.position_id)),
+            picture=pictures.get(event.id),
+        )
         for event in found
         if event.device_id in visible
     ]
@@ -127,15 +144,17 @@ def _span(wanted: EventsQuery) -> tuple[datetime, datetime]:
     return wanted.start, wanted.end
 
 
-async def _places(call: Call, viewer: CallViewer, found: Sequence[Event]) -> dict[int, str | None]:
-    """Return where the positions of events are, by their ids.
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+async def _places(call: Call, viewer: CallViewer, points: Sequence[Position]) -> dict[int, str | None]:
+    """Return where positions are, by their ids.
 
     Lists are asked for again and again: the geocoder is not, and only those geofences are read that the
     devices were in.
     """
     database = call.context.database
-    ids = sorted({event.position_id for event in found} - {0})
-    points = await positions.TABLE.fetch_many(database, ids)
     zone_ids = {zone_id for point in points for zone_id in point.geofence_ids or ()}
     places = await read_places(database, viewer.user, viewer.preferences, among=zone_ids)
     words = await places.in_words(points, [point.address for point in points])

@@ -38,6 +38,21 @@ _NEWEST = _newest("($11::text[] = '{}' or review ->> 'state' = any($11))")
 _OPEN = _newest("review ->> 'state' = 'OPEN'")
 """By the index of what waits for review."""
 
+PICTURE_TIME = timedelta(minutes=5)
+"""Before and after an event, in which a picture belongs to it."""
+# Pictures come as events of their own, some time after the alarm that they are of.
+_PICTURES = """
+    select asked.id, picture.file
+    from unnest($1::bigint[], $2::bigint[], $3::timestamptz[]) as asked (id, device_id, event_time)
+    cross join lateral (
+        select attributes ->> 'file' as file from events
+        where device_id = asked.device_id and type = 'media' and attributes ->> 'media' = 'image'
+            and event_time between asked.event_time - $4::interval and asked.event_time + $4
+        order by abs(extract(epoch from event_time - asked.event_time)), id limit 1
+    ) picture
+    where picture.file is not null
+"""
+
 
 async def newest(
     q: Queries,
@@ -89,3 +104,15 @@ async def newest(
             return found
         # Ids are positive, so that the next step ends before this one began.
         end, before_id, step = begin, 0, step * STEP_GROWTH
+
+
+async def pictures_of(q: Queries, found: Sequence[Event]) -> dict[int, str]:
+    """Return the names of the files with the pictures nearest to events, by the ids of the events."""
+    rows = await q.fetch(
+        _PICTURES,
+        [event.id for event in found],
+        [event.device_id for event in found],
+        [event.event_time for event in found],
+        PICTURE_TIME,
+    )
+    return {row[0]: row[1] for row in rows}

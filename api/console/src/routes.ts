@@ -5,6 +5,7 @@ import type { ComponentType } from "preact";
 import { loadAttributeWords } from "./format/attributeWords";
 import { type Key, loadTexts } from "./i18n/translate";
 import type { IconName } from "./parts/Icon";
+import { waitingCount } from "./state/reviews";
 import { may } from "./state/session";
 import { recording } from "./video/recorded/captures";
 
@@ -103,7 +104,14 @@ const entries: readonly RailEntry[] = [
     allowed: () => may("reports"),
   },
   { to: "/zones", icon: "zone", label: "zone.title", under: ["/zones"] },
-  { to: "/events", icon: "events", label: "event.title", under: ["/events"], allowed: () => may("reports") },
+  {
+    to: "/events",
+    icon: "events",
+    label: "event.title",
+    under: ["/events"],
+    count: { of: waitingCount, label: "review.count" },
+    allowed: () => may("reports"),
+  },
   {
     to: "/server",
     icon: "settings",

@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
 from motorpool.storage.events import events
@@ -115,3 +115,28 @@ async def test_spans_that_are_refused(served):
     for query, missing in (("", "from"), ("?from=2026-05-01T00:00:00Z&state=OPEN&state=DISMISSED", "to")):
         answer = await served.admin.get(f"/events{query}")
         assert (answer.status, answer.text) == (400, f"{missing}: needed")
+
+
+async def test_lists_name_driver_and_picture_if_asked(served, database):
+    van = await served.device(served.admin, "1")
+    await served.admin.post("/permissions", json={"userId": served.admin_id, "deviceId": van})
+    (here,) = await served.report(served.position(van, NOON, attributes={"driverUniqueId": "D1"}))
+
+    def media(minutes, file, kind="image"):
+        attributes = {"media": kind, "file": file}
+        at = NOON + timedelta(minutes=minutes)
+        return Event(type="media", event_time=at, device_id=van, attributes=attributes)
+
+    made = [
+        Event(type="alarm", event_time=NOON, device_id=van, position_id=here.id),
+        Event(type="alarm", event_time=NOON - timedelta(hours=1), device_id=van),
+        media(-4, "early.jpg"),
+        media(1, "film.mp4", "video"),
+        media(3, "near.jpg"),
+    ]
+    await events.assign_ids(database, made)
+    await events.insert_many(database, made)
+    query = "/events?type=alarm&from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
+    for asked, expected in (("&details=true", [("D1", "near.jpg"), (None, None)]), ("", [(None, None)] * 2)):
+        listed = (await served.admin.get(query + asked)).json()
+        assert [(each["driverUniqueId"], each["picture"]) for each in listed] == expected

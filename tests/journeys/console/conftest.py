@@ -191,7 +191,14 @@ class Visitor:
 
         That is what the fleet's page reads, and the paths `reading`.
         """
-        fleet = ("/api/devices", "/api/devices/motion", "/api/geofences", "/api/groups", SOCKET)
+        fleet = (
+            "/api/devices",
+            "/api/devices/motion",
+            "/api/events",
+            "/api/geofences",
+            "/api/groups",
+            SOCKET,
+        )
         self.expected |= {(401, path) for path in (*fleet, *reading)}
 
     def assert_accessible(self):

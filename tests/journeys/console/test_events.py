@@ -1,4 +1,4 @@
-"""Journey 8: from an alarm to a ticket with proof, and lists of events (docs/console.md#events)."""
+"""Journey 8: from an alarm to its review, and to a ticket with proof (docs/console.md#events)."""
 
 import contextlib
 import hashlib
@@ -140,3 +140,70 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
     films.get_by_role("button", name="Play what the vehicle has").click()
     expect(page.get_by_role("img", name="The vehicle at this time")).to_be_visible()
     eventually(lambda: page.evaluate(FROM_MIDDLE) <= 5)
+
+
+def test_an_alarm_is_answered_by_one_person_and_gone_for_the_other(server, visitor, van):
+    """By keyboard, mouse and touch; neither page is loaded anew."""
+    peer, van_id = van("802")
+    with server.client() as client:
+        ben = {"name": "Ben", "email": "ben@example.org", "password": "correct horse"}
+        ben |= client.post("/users", json=ben).json() | {"password": ben["password"]}
+        link = {"userId": ben["id"], "deviceId": van_id}
+        assert client.post("/permissions", json=link).status_code == 204
+    desk = visitor(server, webgl=False)
+    desk.log_in("/events")
+    expect(desk.page.get_by_role("heading", name="Events", exact=True)).to_be_visible()
+    phone = visitor(
+        server, webgl=False, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    phone.log_in("/fleet", email=ben["email"], password=ben["password"])
+    pages = (desk.page, phone.page)
+    carries = phone.page.get_by_role("link", name=re.compile("Van 802.*emergency button"))
+    expect(phone.page.get_by_role("link", name=re.compile("Van 802"))).to_be_visible()
+    for page in pages:
+        page.evaluate("window.stays = true")
+
+    pressed = present() - timedelta(seconds=20)
+    peer.send(peer.terminal.location(encode_location(41.15, -8.61, pressed - timedelta(seconds=10))))
+    peer.send(peer.terminal.photo(1, photo(), encode_location(41.15, -8.61, pressed - timedelta(seconds=5))))
+    peer.send(peer.terminal.location(encode_location(41.151, -8.61, pressed, speed_kmh=36, alarm=SOS)))
+    row = desk.page.get_by_role("listitem").filter(has_text="Van 802")
+    expect(row).to_contain_text("Critical")
+    expect(row).to_contain_text("emergency button")
+    expect(row.get_by_role("img", name=re.compile("^Picture"))).to_be_visible()
+    expect(carries).to_be_visible()
+    desk.assert_fits()
+    desk.assert_accessible()
+
+    # Keyboard: its place and picture are one key away, and the answer another one.
+    desk.page.keyboard.press("n")
+    expect(desk.page.get_by_role("heading", name="Alarm: emergency button")).to_be_visible()
+    expect(desk.page.get_by_role("img", name=re.compile("^Picture of "))).to_be_visible()
+    desk.page.keyboard.press("e")
+    expect(desk.page.get_by_text("1 event acknowledged")).to_be_visible()
+    expect(carries).to_have_count(0)
+
+    # Mouse: it is undone, for the other as well.
+    desk.page.get_by_role("button", name="Undo").click()
+    expect(carries).to_be_visible()
+
+    # Touch: the other answers it, and it is gone here.
+    desk.page.keyboard.press("Escape")
+    expect(row).to_be_visible()
+    phone.page.get_by_role("navigation", name="Places").get_by_role("link", name=re.compile("^Events")).tap()
+    phone.page.get_by_role("checkbox", name=re.compile("^Select: ")).tap()
+    phone.page.get_by_role("button", name="Acknowledge", exact=True).tap()
+    expect(phone.page.get_by_text("Nothing waits for review")).to_be_visible()
+    expect(row).to_have_count(0)
+    phone.assert_fits()
+    phone.assert_accessible()
+
+    # The full log is one filter away, and says who did it.
+    desk.page.get_by_role("button", name="Acknowledged").click()
+    expect(row).to_contain_text("Acknowledged · Ben")
+    assert [page.evaluate("window.stays") for page in pages] == [True, True]
+    with server.client() as client:
+        span = {"from": pressed.isoformat(), "to": (pressed + timedelta(days=1)).isoformat()}
+        audit = client.get("/audit", params=span).json()
+        done = [each["attributes"]["state"]["after"] for each in audit if each["actionType"] == "review"]
+        assert sorted(done) == ["ACKNOWLEDGED", "ACKNOWLEDGED", "OPEN"]

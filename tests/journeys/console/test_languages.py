@@ -88,7 +88,7 @@ def test_no_text_is_left_in_english_and_none_is_cut_off(server, visitor, fleet, 
     expect(page.locator(".proof-values")).to_be_visible()
     look(guest)
     page.go_back()
-    expect(page.locator(".event-row")).to_have_count(1)
+    expect(page.locator(".inbox-row")).to_have_count(1)
     look(guest)
 
     # What is said on maps was seen.

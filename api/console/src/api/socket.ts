@@ -10,6 +10,8 @@ export interface Message {
   devices?: Device[];
   positions?: Position[];
   events?: Event[];
+  /** Events with another review; empty: some may be missing. */
+  reviews?: Event[];
   tickets?: { id: number; companyId: number; version: number }[];
   logs?: LogRecord[];
   conditions?: Condition[];

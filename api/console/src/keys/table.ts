@@ -3,7 +3,7 @@
 import type { Key } from "../i18n/translate";
 
 /** Where a key works. Keys of a narrower scope take precedence. */
-export type KeyPlace = "anywhere" | "list" | "vehicle" | "player" | "history" | "event" | "zone";
+export type KeyPlace = "anywhere" | "list" | "vehicle" | "player" | "history" | "inbox" | "event" | "zone";
 
 export interface KeyEntry {
   /** As `KeyboardEvent.key`, with `Ctrl+` or `Shift+` before it; two keys one after the other with a space. */
@@ -30,6 +30,11 @@ export const keys = [
   { key: "ArrowDown", place: "list", act: "next", label: "keys.next", hidden: true },
   { key: "ArrowUp", place: "list", act: "previous", label: "keys.previous", hidden: true },
   { key: "Enter", place: "list", act: "open", label: "keys.open" },
+  { key: "x", place: "inbox", act: "select", label: "keys.select" },
+  { key: "X", place: "inbox", act: "selectTo", label: "keys.selectTo" },
+  { key: "e", place: "inbox", act: "acknowledge", label: "keys.acknowledge" },
+  { key: "d", place: "inbox", act: "dismiss", label: "keys.dismiss" },
+  { key: "E", place: "inbox", act: "note", label: "keys.note" },
   { key: "Escape", place: "vehicle", act: "back", label: "keys.back" },
   { key: "v", place: "vehicle", act: "live", label: "keys.live" },
   { key: "h", place: "vehicle", act: "history", label: "keys.history" },
@@ -38,6 +43,9 @@ export const keys = [
   { key: "t", place: "vehicle", act: "ticket", label: "keys.ticket" },
   { key: "t", place: "event", act: "ticket", label: "keys.ticket" },
   { key: "c", place: "event", act: "command", label: "keys.command" },
+  { key: "e", place: "event", act: "acknowledge", label: "keys.acknowledge" },
+  { key: "d", place: "event", act: "dismiss", label: "keys.dismiss" },
+  { key: "E", place: "event", act: "note", label: "keys.note" },
   { key: "Escape", place: "event", act: "back", label: "keys.toList" },
   { key: " ", place: "player", act: "pause", label: "keys.pause" },
   { key: "ArrowLeft", place: "player", act: "back5", label: "keys.back5" },

@@ -1,7 +1,7 @@
 /** The marks of vehicles on the part of the map that is seen. */
 
 import { type Box, cluster, degreesOf, type Mark, placeOf, widened, within } from "./clusters";
-import { propertiesOf, type Vehicle } from "./vehicles";
+import { alarmOf, propertiesOf, type Vehicle } from "./vehicles";
 import { point } from "./world";
 
 /** Vehicles have their names beside them from this zoom on, and before where there are no more marks than this. */
@@ -41,7 +41,8 @@ export class Marks {
       const [only, other] = this.#membersOf(mark);
       if (only && !other) return point(only.longitude, only.latitude, propertiesOf(only, named));
       const label = mark.members.length.toLocaleString(language);
-      return point(...degreesOf(mark), { label, radius: mark.radius });
+      const alarms = alarmOf(this.#membersOf(mark).map(({ alarm }) => alarm));
+      return point(...degreesOf(mark), { label, radius: mark.radius, ...alarms });
     });
   }
 

@@ -1,11 +1,15 @@
 /** How vehicles are drawn: their sources, layers and icons. */
 
 import type { LayerSpecification, Map as MapLibre } from "maplibre-gl";
+import { t } from "../i18n/translate";
 import type { Colors } from "./colors";
 import { collection } from "./world";
 
 /** As the list says it: a shape and a color for each. */
 export type VehicleStatus = "moving" | "online" | "offline" | "unknown";
+
+/** How severe something is that somebody has to look at. */
+export type Alarm = "CRITICAL" | "WARNING";
 
 /** A vehicle to draw; degrees, the course clockwise from north. */
 export interface Vehicle {
@@ -15,23 +19,33 @@ export interface Vehicle {
   longitude: number;
   latitude: number;
   course: number;
+  /** The severity of what waits for review. */
+  alarm?: Alarm | undefined;
   /** Drawn fainter, since it has not reported for long. */
   old: boolean;
 }
 
 /** Sources that are set anew with the vehicles. */
 export const SOURCES = ["vehicles", "tail", "chosen"] as const;
+const ALARMS = ["CRITICAL", "WARNING"] as const satisfies Alarm[];
 const STATUSES: readonly string[] = ["moving", "online", "offline", "unknown"] satisfies VehicleStatus[];
 const ICON_PX = 24;
 const ICON_SCALE = 2;
 
 /** The properties of a vehicle's feature; its name is drawn beside it where there is room, if it is `named`. */
 export function propertiesOf(
-  { id, name, status, course, old }: Vehicle,
+  { id, name, status, course, old, alarm }: Vehicle,
   named: boolean,
 ): GeoJSON.GeoJsonProperties {
-  const drawn = { id, icon: status, course: status === "moving" ? course : 0, opacity: old ? 0.65 : 1 };
+  const icon = { icon: status, course: status === "moving" ? course : 0, opacity: old ? 0.65 : 1 };
+  const drawn = { id, ...icon, ...alarmOf([alarm]) };
   return named ? { ...drawn, name } : drawn;
+}
+
+/** The properties by which a mark shows the most severe of what waits for review. */
+export function alarmOf(alarms: readonly (Alarm | undefined)[]): GeoJSON.GeoJsonProperties {
+  const found = ALARMS.find((each) => alarms.includes(each));
+  return found ? { alarm: found, alarmWord: t(`review.severity.${found}`) } : {};
 }
 
 /** Add sources and layers above everything else; `font` is what the style has letters of. */
@@ -57,6 +71,7 @@ export function drawIcon(name: string, colors: Colors): ImageData | null {
   context.scale(ICON_SCALE, ICON_SCALE);
   if (small) drawCity(context, colors);
   else if (STATUSES.includes(name)) drawStatus(context, name as VehicleStatus, colors);
+  else if (name === "CRITICAL" || name === "WARNING") drawAlarm(context, name, colors);
   return context.getImageData(0, 0, side, side);
 }
 
@@ -96,6 +111,21 @@ function drawStatus(context: CanvasRenderingContext2D, status: VehicleStatus, co
   context.fill(path);
 }
 
+/** Critical an octagon, a warning a triangle, with an exclamation mark. */
+function drawAlarm(context: CanvasRenderingContext2D, alarm: Alarm, colors: Colors): void {
+  const critical = alarm === "CRITICAL";
+  const path = new Path2D(critical ? "M8.5 3h7L21 8.5v7L15.5 21h-7L3 15.5v-7z" : "M12 3L22 21H2z");
+  context.lineJoin = "round";
+  context.strokeStyle = colors.card;
+  context.lineWidth = 3;
+  context.stroke(path);
+  context.fillStyle = critical ? colors.bad : colors.unknown;
+  context.fill(path);
+  context.fillStyle = colors.card;
+  context.fillRect(11, critical ? 7 : 9.5, 2, critical ? 6.5 : 5);
+  context.fillRect(11, critical ? 15 : 16, 2, 2);
+}
+
 function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
   const label = { "text-color": colors.ink, "text-halo-color": colors.card, "text-halo-width": 1.6 };
   const icon = {
@@ -107,6 +137,26 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
     "icon-padding": 0,
   } as const;
   const name = { "text-field": ["get", "name"], "text-font": font, "text-size": 12 } as const;
+  const alarms = (source: string) => ({
+    id: `vehicle-alarms-${source}`,
+    type: "symbol",
+    source,
+    filter: ["has", "alarm"],
+    layout: {
+      "icon-image": ["get", "alarm"],
+      "icon-size": 0.75,
+      "icon-offset": [15, -15],
+      "icon-allow-overlap": true,
+      "icon-ignore-placement": true,
+      "text-field": ["get", "alarmWord"],
+      "text-font": font,
+      "text-size": 12,
+      "text-anchor": "left",
+      "text-offset": [1.7, -0.95],
+      "text-optional": true,
+    },
+    paint: label,
+  });
   return [
     {
       id: "vehicle-tail",
@@ -164,6 +214,7 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
       layout: icon,
       paint: { "icon-opacity": ["get", "opacity"] },
     },
+    alarms("vehicles"),
     {
       id: "vehicle-chosen-edge",
       type: "circle",
@@ -190,5 +241,6 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
       },
       paint: label,
     },
+    alarms("chosen"),
   ] as LayerSpecification[];
 }

@@ -9,6 +9,7 @@ const PATHS = {
   circle: "M12 4a8 8 0 1 1 0 16 8 8 0 0 1 0-16z",
   close: "M6 6l12 12M18 6L6 18",
   command: "M4 5h16v14H4zM7.5 9.5l3 2.5-3 2.5M12.5 15H17",
+  critical: "M8.5 3h7L21 8.5v7L15.5 21h-7L3 15.5v-7zM12 7.5v5.5M12 16.4h.01",
   copy: "M9 9h11v11H9zM15 9V4H4v11h5",
   corridor: "M3 17l6-8 6 5 6-8",
   down: "M5 9l7 7 7-7",

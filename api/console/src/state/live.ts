@@ -5,6 +5,7 @@ import { closeSocket, connection, listen, onOpen, openSocket } from "../api/sock
 import { followConditions } from "./conditions";
 import { applyEvents } from "./events";
 import { applyMessage, loadFleet } from "./fleet";
+import { applyReviews, loadWaiting } from "./reviews";
 import { checkSession, expired, session } from "./session";
 
 /** Links and groups may change without a message; the list is read again this often while the page is looked at. */
@@ -23,6 +24,7 @@ let due = Number.POSITIVE_INFINITY;
 export function startLive(): void {
   listen((message) => {
     applyEvents(message);
+    applyReviews(message);
     if (applyMessage(message)) readWithin(UNKNOWN_SECONDS);
   });
   onOpen(read);
@@ -38,6 +40,7 @@ export function startLive(): void {
 async function read(): Promise<void> {
   clearTimeout(timer);
   due = Number.POSITIVE_INFINITY;
+  void loadWaiting().catch(() => {});
   // A failure shows as a lost line, and the next reading mends it.
   const isRead = await loadFleet().then(
     () => true,

@@ -8,6 +8,8 @@ export interface Notices {
   /** The alarms that are read out at once and stay for a minute; null for all. */
   urgent: readonly string[] | null;
   sound: boolean;
+  /** Whether the system shows what is urgent while the page is not looked at. */
+  system: boolean;
 }
 
 /** The choices of the user; all events without a sound if there are none. */
@@ -19,15 +21,17 @@ export function notices(): Notices {
     show: show === "alarms" || show === "none" ? show : "all",
     urgent: Array.isArray(urgent) ? urgent.filter((each): each is string => typeof each === "string") : null,
     sound: found["console.noticeSound"] === true,
+    system: found["console.noticeSystem"] === true,
   };
 }
 
 /** Save choices; what is as without choices is not kept. */
-export function saveNotices({ show, urgent, sound }: Notices): Promise<void> {
+export function saveNotices({ show, urgent, sound, system }: Notices): Promise<void> {
   return saveAttributes({
     "console.notices": show === "all" ? null : show,
     "console.urgentAlarms": urgent && [...urgent],
     "console.noticeSound": sound || null,
+    "console.noticeSystem": system || null,
   });
 }
 

@@ -35,6 +35,7 @@ export type Action =
   | "video"
   | "anyCommand"
   | "reports"
+  | "review"
   | "administer"
   | "manageUsers"
   | "share"
@@ -59,6 +60,8 @@ export function may(action: Action): boolean {
       return may("editDevices") && (user.administrator || user.deviceLimit !== 0);
     case "reports":
       return !limited("disableReports");
+    case "review":
+      return !user.temporary && !limited("readonly") && !limited("disableReports");
     case "share":
       return !user.temporary && !limited("readonly") && !server.value?.attributes.disableShare;
     case "token":

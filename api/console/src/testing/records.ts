@@ -7,6 +7,7 @@ import type {
   Geofence,
   ListedEvent,
   Position,
+  Review,
   Server,
   Ticket,
   User,
@@ -160,6 +161,10 @@ export function eventOf(id: number, fields: Partial<ListedEvent> = {}): ListedEv
     geofenceId: 0,
     maintenanceId: 0,
     place: null,
+    driverUniqueId: null,
+    picture: null,
+    severity: null,
+    review: null,
     attributes: {},
     ...fields,
   };
@@ -224,3 +229,13 @@ export function ticketOf(id: number, fields: Partial<Ticket> = {}): Ticket {
     ...fields,
   };
 }
+
+/** What nobody has reviewed yet. */
+export const OPEN: Review = {
+  state: "OPEN",
+  note: null,
+  userId: 0,
+  userName: null,
+  time: null,
+  version: 1,
+};

@@ -65,6 +65,9 @@ const PATHS = {
   listTokens: "GET /tokens",
   listUsers: "GET /users",
   changeServerSettings: "PUT /server/settings",
+  listDrivers: "GET /drivers",
+  listFootageRequests: "GET /footagerequests",
+  reviewEvent: "PUT /events/{id}/review",
   beginOpenidByScript: "POST /session/openid/auth",
   logInByToken: "POST /session/token/login",
   sendCommand: "POST /commands/send",
@@ -96,6 +99,8 @@ const LISTS = [
   "listTimezones",
   "listTokens",
   "listUsers",
+  "listDrivers",
+  "listFootageRequests",
 ] as const satisfies Known[];
 
 /** A refusal, with what the server says for people. */

@@ -26,13 +26,15 @@ export function EventFilter({ path, filters, ofVehicle = false }: EventFilterPro
   };
   return (
     <div class="event-filter">
-      <TimeField
-        label={t("event.when")}
-        value={filters.span}
-        now={now.value}
-        style={style.value}
-        onSpan={(span) => set({ span })}
-      />
+      {(ofVehicle || filters.state !== "OPEN") && (
+        <TimeField
+          label={t("event.when")}
+          value={filters.span}
+          now={now.value}
+          style={style.value}
+          onSpan={(span) => set({ span })}
+        />
+      )}
       {!ofVehicle && <Whose filters={filters} set={set} />}
       <Picker
         label={t("event.kind")}

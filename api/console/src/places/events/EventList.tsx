@@ -6,6 +6,7 @@ import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { Rows } from "../../parts/Rows";
 import { go } from "../../router";
+import { reviewOf } from "../../state/reviews";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import { EventRow, rowHeight } from "./EventRow";
@@ -28,7 +29,11 @@ export function EventList({ path, filters, ofVehicle = false }: EventListProps) 
   const { events, more = false, problem, readMore, reload } = useEvents(key, filters);
   const zones = useZoneNames();
   const [at, setAt] = useState(-1);
-  const lines = useMemo(() => linesOf(events ?? []), [events]);
+  // What others have reviewed meanwhile belongs to another list.
+  const shown = (events ?? []).filter(
+    (event) => filters.state === "ALL" || reviewOf(event)?.state === filters.state,
+  );
+  const lines = useMemo(() => linesOf(shown), [shown.map(({ id }) => id).join(), events]);
   const count = lines.length;
   const step = (by: number) => setAt(Math.max(0, Math.min(count - 1, at + by)));
   useKeys("list", {

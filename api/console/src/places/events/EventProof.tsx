@@ -24,6 +24,7 @@ import { ProofEvidence } from "./ProofEvidence";
 import { ProofMap } from "./ProofMap";
 import { MakeTicket, ProofTickets } from "./ProofTickets";
 import { ProofValues } from "./ProofValues";
+import { ReviewBar } from "./ReviewBar";
 import { useFilms } from "./useFilms";
 import { type Proof, useProof } from "./useProof";
 import { evidenceOf, useTickets } from "./useTickets";
@@ -104,6 +105,7 @@ function Page({ proof, zones }: { proof: Proof; zones: Names }) {
           onAdded={tickets.reload}
         />
       </Head>
+      <ReviewBar event={event} />
       {around === null ? (
         <p class="proof-note">{t("event.noHistory")}</p>
       ) : (

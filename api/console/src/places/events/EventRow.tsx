@@ -4,6 +4,7 @@ import { t } from "../../i18n/translate";
 import { Link } from "../../Link";
 import { Icon } from "../../parts/Icon";
 import { device } from "../../state/fleet";
+import { reviewOf } from "../../state/reviews";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import { historyAt } from "../vehicle/acts";
@@ -41,12 +42,27 @@ export function EventRow({
       <Link to={`/events/${event.id}`} class="event-row-text">
         {others > 0 ? t("event.files", { text, count: others }) : text}
         {event.place && <small translate={false}> · {event.place}</small>}
+        <Reviewed of={event} />
       </Link>
       {!withoutVehicle && <VehicleLink id={event.deviceId} at={at} />}
       <time dateTime={event.eventTime} title={`${dateTime(at, style.value)} · ${utc(at)}`}>
         {shortTime(at, now.value, style.value)}
       </time>
     </div>
+  );
+}
+
+/** What became of an event that had to be reviewed. */
+function Reviewed({ of }: { of: ListedEvent }) {
+  const review = reviewOf(of);
+  if (!review) return null;
+  const { state, userName, note } = review;
+  const text = t(`review.state.${state}`);
+  return (
+    <small title={note ?? undefined}>
+      {" · "}
+      {state !== "OPEN" && userName ? t("review.stateBy", { state: text, name: userName }) : text}
+    </small>
   );
 }
 

@@ -21,22 +21,27 @@ test("a list names the sensor that is out of range", async () => {
   const server = withAlarms();
   const attributes = { sensor: "temp1", value: 9.9, limit: 8 };
   server.answer("listEvents", [eventOf(882, { deviceId: 2, type: "sensorOutOfRange", attributes })]);
-  await openPage("/events", server);
+  await openPage("/events?state=ALL", server);
   await screen.findByText("Sensor out of range: Temperature 1 9.9 °C, limit 8.0 °C");
 });
 
 test("lists lead to events and to vehicles", async () => {
   const server = withAlarms();
-  const page = await openPage("/events?type=alarm", server);
+  const page = await openPage("/events?type=alarm&state=ALL", server);
   const rows = async () => {
     const list = await screen.findByRole("list", { name: "Events, the newest first" });
     return within(list).findAllByRole("listitem");
   };
   expect((await rows())[0]?.textContent).toMatch(/ · Depot.*Van 802/);
-  expect(server.asked("listEvents")[0]?.query.get("places")).toBe("true");
+  expect(
+    server
+      .asked("listEvents")
+      .find(({ query }) => query.has("from"))
+      ?.query.get("places"),
+  ).toBe("true");
   await page.expectAccessible();
   await page.click("button", "Without All alarms");
-  expect(page.address).toBe("/events");
+  expect(page.address).toBe("/events?state=ALL");
   await page.user.click(screen.getByRole("combobox", { name: "Add a kind" }));
   await page.press("left");
   await page.click("option", "Left a zone");

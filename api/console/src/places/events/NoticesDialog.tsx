@@ -13,6 +13,7 @@ import { toast } from "../../parts/Toast";
 import { type Notices, notices, saveNotices } from "../../state/notices";
 import { drop, read, useLoaded } from "../../state/responseCache";
 import { may, session } from "../../state/session";
+import { allowSystemNotices } from "../frame/systemNotice";
 
 /** What is shown of events as they arrive; each choice is saved at once. */
 export function NoticesDialog({ onClose }: { onClose: () => void }) {
@@ -47,7 +48,12 @@ interface UrgentProps {
   set: (change: Partial<Notices>) => void;
 }
 
-function Urgent({ chosen: { urgent, sound }, fixed, set }: UrgentProps) {
+function Urgent({ chosen: { urgent, sound, system }, fixed, set }: UrgentProps) {
+  /** Each browser is asked once, and may refuse. */
+  async function setSystem(checked: boolean) {
+    if (checked && !(await allowSystemNotices())) toast(t("event.noticesSystemRefused"), "bad");
+    else set({ system: checked });
+  }
   return (
     <>
       <Select
@@ -95,6 +101,12 @@ function Urgent({ chosen: { urgent, sound }, fixed, set }: UrgentProps) {
         checked={sound}
         disabled={fixed}
         onChange={(checked) => set({ sound: checked })}
+      />
+      <Check
+        label={t("event.noticesSystem")}
+        checked={system}
+        disabled={fixed}
+        onChange={(checked) => void setSystem(checked)}
       />
     </>
   );

@@ -20,7 +20,7 @@ export default function VehicleEvents({ params }: { params: Record<string, strin
     document.title = `${name ? t("event.titleOf", { name }) : t("event.title")} · Motorpool`;
   }, [name]);
   const path = `/vehicles/${id}/events`;
-  const filters = { ...filtersOf(location.value.query), deviceId: id, groupId: null };
+  const filters = { ...filtersOf(location.value.query), deviceId: id, groupId: null, state: "ALL" as const };
   return (
     <div class="events">
       <VehicleHeader id={id} chosen="events" />

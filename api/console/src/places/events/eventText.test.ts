@@ -49,9 +49,13 @@ test("events are said with their values", () => {
 });
 
 test("alarms stand out", () => {
-  expect(toneOf({ type: "alarm" })).toBe("alarm");
-  expect(toneOf({ type: "deviceOverspeed" })).toBe("warning");
-  expect(toneOf({ type: "ignitionOn" })).toBe("plain");
-  expect(iconOf({ type: "alarm" })).toBe("alarm");
-  expect(iconOf({ type: "geofenceEnter" })).toBe("zone");
+  const tone = (type: string, severity: Event["severity"] = null) => toneOf({ type, severity });
+  // Of events from before there were severities.
+  expect(tone("alarm")).toBe("alarm");
+  expect(tone("deviceOverspeed")).toBe("warning");
+  expect(tone("ignitionOn")).toBe("plain");
+  expect(tone("alarm", "INFO")).toBe("plain");
+  expect(tone("ignitionOn", "CRITICAL")).toBe("alarm");
+  expect(iconOf({ type: "alarm", severity: "WARNING" })).toBe("warning");
+  expect(iconOf({ type: "geofenceEnter", severity: "INFO" })).toBe("zone");
 });

@@ -112,12 +112,13 @@ function withDetail(text: string, attributes: Event["attributes"]): string {
   return typeof found === "string" ? t("event.with", { text, detail: found }) : text;
 }
 
-export function toneOf({ type }: Pick<Event, "type">): Tone {
+export function toneOf({ type, severity }: Pick<Event, "type" | "severity">): Tone {
+  if (severity) return severity === "CRITICAL" ? "alarm" : severity === "WARNING" ? "warning" : "plain";
   if (type === "alarm") return "alarm";
   return WARNINGS.has(type) ? "warning" : "plain";
 }
 
-export function iconOf(event: Pick<Event, "type">): IconName {
+export function iconOf(event: Pick<Event, "type" | "severity">): IconName {
   const tone = toneOf(event);
   if (tone !== "plain") return tone;
   if (event.type.startsWith("geofence")) return "zone";

@@ -11,11 +11,22 @@ export interface EventFilters {
   /** As `kinds.ts` has them; none is all. */
   kinds: readonly string[];
   span: SpanText;
+  /** Of the review; what waits is of any age, so that the span does not count. */
+  state: EventState;
 }
+
+/** `ALL` is also what needs no review. */
+export const STATES = ["OPEN", "ACKNOWLEDGED", "DISMISSED", "ALL"] as const;
+export type EventState = (typeof STATES)[number];
 
 export const LAST_DAY: SpanText = { from: "now-1d", to: "now" };
 /** The longest span that the server lists. */
 const MOST_MS = 31 * 86_400_000;
+
+/** Without a word of the address: what waits; with a span, as in older links, all of it. */
+function usualState(query: URLSearchParams): EventState {
+  return query.has("from") && query.has("to") ? "ALL" : "OPEN";
+}
 
 /** The filters of an address; what it says wrongly does not count. */
 export function filtersOf(query: URLSearchParams): EventFilters {
@@ -24,6 +35,7 @@ export function filtersOf(query: URLSearchParams): EventFilters {
     groupId: idOf(query.get("groupId")),
     kinds: kindsOf(query.getAll("type"), query.getAll("alarm")),
     span: spanOfQuery(query, LAST_DAY),
+    state: STATES.find((each) => each === query.get("state")) ?? usualState(query),
   };
 }
 
@@ -32,15 +44,17 @@ export function addressOf(path: string, filters: EventFilters): string {
   const query = new URLSearchParams();
   const { type, alarm } = parametersOf(filters.kinds);
   // The path of a vehicle names it already.
-  if (filters.deviceId !== null && !path.startsWith("/vehicles/"))
-    query.set("deviceId", String(filters.deviceId));
+  const ofVehicle = path.startsWith("/vehicles/");
+  if (filters.deviceId !== null && !ofVehicle) query.set("deviceId", String(filters.deviceId));
   if (filters.groupId !== null) query.set("groupId", String(filters.groupId));
   for (const each of type) query.append("type", each);
   for (const each of alarm) query.append("alarm", each);
-  if (filters.span.from !== LAST_DAY.from || filters.span.to !== LAST_DAY.to) {
+  const hasSpan = filters.span.from !== LAST_DAY.from || filters.span.to !== LAST_DAY.to;
+  if ((ofVehicle || filters.state !== "OPEN") && hasSpan) {
     query.set("from", filters.span.from);
     query.set("to", filters.span.to);
   }
+  if (!ofVehicle && filters.state !== usualState(query)) query.set("state", filters.state);
   return withQuery(path, query);
 }
 
@@ -50,7 +64,8 @@ export function requestOf(filters: EventFilters, now: number, zone: string): Que
   if (!span || span.to - span.from > MOST_MS) return null;
   const { deviceId, groupId } = filters;
   const [from, to] = [span.from, span.to].map((instant) => new Date(instant).toISOString());
-  return { from, to, deviceId, groupId, ...parametersOf(filters.kinds) };
+  const state = filters.state === "ALL" ? null : filters.state;
+  return { from, to, deviceId, groupId, state, ...parametersOf(filters.kinds) };
 }
 
 /** Whether the span ends with the present, so that new events belong to it. */

@@ -1,18 +1,10 @@
 import { expect, test } from "vitest";
 import type { ListedEvent } from "../../api/types";
+import { eventOf } from "../../testing/records";
 import { extended, linesOf, MOST, PAGE, renewed } from "./pages";
 
-const event = (id: number, second = id): ListedEvent => ({
-  id,
-  type: "alarm",
-  eventTime: new Date(second * 1000).toISOString(),
-  deviceId: 1,
-  positionId: 0,
-  geofenceId: 0,
-  maintenanceId: 0,
-  attributes: {},
-  place: null,
-});
+const event = (id: number, second = id): ListedEvent =>
+  eventOf(id, { eventTime: new Date(second * 1000).toISOString(), deviceId: 1 });
 /** Events with these numbers, the highest first. */
 const page = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => event(from - index));

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get, type Query } from "../../api/call";
 import type { ListedEvent } from "../../api/types";
 import { recentEvents } from "../../state/events";
+import { waiting } from "../../state/reviews";
 import { style } from "../../state/session";
 import { type EventFilters, isOpen, requestOf } from "./filters";
 import { extended, type Listed, PAGE, renewed } from "./pages";
@@ -85,6 +86,7 @@ export function useEvents(key: string, filters: EventFilters): Events {
     let first = true;
     const end = effect(() => {
       recentEvents.value;
+      waiting.value;
       if (open && !first) arrived ||= window.setTimeout(renew, ARRIVED_MS);
       first = false;
     });

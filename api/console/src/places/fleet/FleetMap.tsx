@@ -5,6 +5,7 @@ import { useKeys } from "../../keys/listen";
 import type { Spot, VehicleMap } from "../../map/vehicleMap";
 import { go, location, withQuery } from "../../router";
 import { device, position } from "../../state/fleet";
+import { waitingByDevice } from "../../state/reviews";
 import { server, session } from "../../state/session";
 import { useZones } from "../../state/zones";
 import { coveredBy } from "../map/ListDrawer";
@@ -67,7 +68,7 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
 
   useEffect(() => {
     if (map && !document.hidden) map.setVehicles(found.flatMap((id) => vehicleOf(id) ?? []));
-  }, [map, found]);
+  }, [map, found, waitingByDevice.value]);
 
   useEffect(() => {
     if (!map) return undefined;
@@ -81,6 +82,7 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
     const end = effect(() => {
       device(chosen).value;
       position(chosen).value;
+      waitingByDevice.value;
       timer ||= window.setTimeout(show, CHOSEN_MS);
     });
     return () => {

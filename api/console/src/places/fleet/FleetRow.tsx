@@ -8,6 +8,7 @@ import { device, position } from "../../state/fleet";
 import { useMotion } from "../../state/motion";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
+import { WaitingMark } from "../events/WaitingMark";
 import { StatusShape } from "../vehicle/StatusMark";
 import { type Column, columns, columnText, haveLine } from "./columns";
 import { hasPlace, isMoving } from "./filters";
@@ -52,7 +53,10 @@ export function FleetRow({ id, to, chosen, current, groups, onMenu }: FleetRowPr
         <StatusShape status={kind} />
         <span class="fleet-row-name">{found.name}</span>
         <Report of={found} />
-        <span class="fleet-row-state">{stateOf(found, place, kind, motion.value)}</span>
+        <span class="fleet-row-state">
+          <WaitingMark id={id} />
+          {stateOf(found, place, kind, motion.value)}
+        </span>
         <Columns of={found} at={place} groups={groups} />
       </Link>
       <button

@@ -1,6 +1,7 @@
 import type { Device, Position } from "../../api/types";
 import type { Vehicle } from "../../map/vehicles";
 import { deviceNow, positionNow } from "../../state/fleet";
+import { waitingByDevice } from "../../state/reviews";
 import { hasPlace, isMoving } from "./filters";
 
 const OLD_MS = 60 * 60_000;
@@ -14,5 +15,7 @@ export function vehicleOf(id: number): Vehicle | undefined {
   const moving = found.status === "online" && isMoving(place);
   const known = found.status === "online" || found.status === "offline" ? found.status : "unknown";
   const old = found.status !== "online" && Date.now() - Date.parse(place.fixTime) > OLD_MS;
-  return { id, name: found.name, status: moving ? "moving" : known, longitude, latitude, course, old };
+  const severity = waitingByDevice.peek().get(id)?.[0]?.severity;
+  const alarm = severity === "CRITICAL" || severity === "WARNING" ? severity : undefined;
+  return { id, name: found.name, status: moving ? "moving" : known, longitude, latitude, course, old, alarm };
 }

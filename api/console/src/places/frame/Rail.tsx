@@ -9,6 +9,9 @@ import { linked, openLinked, setLinked } from "../../state/linkedWindows";
 import { session } from "../../state/session";
 import { logOut } from "./logOut";
 
+/** Of more there is room for `99+`. */
+const MOST_COUNTED = 99;
+
 /** The places: a rail at the left, on phones a bar at the bottom that has some of them under *More*. */
 export function Rail({ onHelp }: { onHelp: () => void }) {
   const { path } = location.value;
@@ -111,7 +114,7 @@ function Count({ of: { count } }: { of: RailEntry }) {
   if (!count || count.of.value === 0) return null;
   return (
     <span class="rail-count" role="status" aria-label={t(count.label, { count: count.of.value })}>
-      {count.of.value}
+      {count.of.value > MOST_COUNTED ? `${MOST_COUNTED}+` : count.of.value}
     </span>
   );
 }

@@ -11,10 +11,13 @@ import { go } from "../../router";
 import { recentEvents } from "../../state/events";
 import { deviceNow } from "../../state/fleet";
 import { isShown, isUrgent, notices } from "../../state/notices";
+import { waiting } from "../../state/reviews";
 import { may, style } from "../../state/session";
 import { zones } from "../../state/zones";
 import { eventText } from "../events/eventText";
+import { review } from "../events/reviewing";
 import { playAlarm } from "./sound";
+import { notifySystem } from "./systemNotice";
 
 /** More events at once than these are one notice. */
 const FEW = 3;
@@ -33,9 +36,9 @@ export function announceEvents(): void {
   });
 }
 
-/** Go to the newest alarm: that arrived, else that the server knows. */
+/** Go to the most severe event that waits, else to the newest alarm: that arrived, else that the server knows. */
 export function openNewestAlarm(): boolean {
-  const alarm = recentEvents.peek().find((event) => event.type === "alarm");
+  const alarm = waiting.peek()[0] ?? recentEvents.peek().find((event) => event.type === "alarm");
   if (alarm) openEvent(alarm);
   else if (may("reports")) findNewestAlarm().catch((problem: unknown) => toast(sentenceOf(problem), "bad"));
   else return false;
@@ -55,6 +58,8 @@ function announce(added: readonly Event[]): void {
   const shown = added.filter((event) => isShown(event, chosen));
   const urgent = shown.filter((event) => isUrgent(event, chosen));
   if (chosen.sound && urgent.length > 0) playAlarm();
+  if (chosen.system)
+    for (const event of urgent.slice(0, FEW)) notifySystem(textOf(event), () => openEvent(event));
   if (shown.length <= FEW) {
     for (const event of shown) void announceOne(event, urgent.includes(event));
     return;
@@ -69,9 +74,11 @@ function announce(added: readonly Event[]): void {
 async function announceOne(event: Event, urgent: boolean): Promise<void> {
   const { alarmDetail, sensor } = event.attributes;
   if (alarmDetail || sensor) await loadAttributeWords().catch(() => {});
-  const act = { label: t("frame.show"), run: () => openEvent(event) };
+  const show = { label: t("frame.show"), run: () => openEvent(event) };
+  const acknowledge = { label: t("review.acknowledge"), run: () => void review([event], "ACKNOWLEDGED") };
   // An announcement is about no vehicle, and not stored.
-  toast(textOf(event), urgent ? "alarm" : "good", ...(event.id ? [act] : []));
+  const acts = event.id ? [show, ...(event.review && may("review") ? [acknowledge] : [])] : [];
+  toast(textOf(event), urgent ? "alarm" : "good", ...acts);
 }
 
 /** The page's own words for what it knows, which are in the language of the page, else the server's. */

@@ -18,6 +18,7 @@ import { read, useLoaded } from "../../state/responseCache";
 import { may, style } from "../../state/session";
 import { now } from "../../time/clock";
 import { NewestEvents } from "../events/NewestEvents";
+import { OpenAlarms } from "../events/OpenAlarms";
 import { hasPlace, isMoving } from "../fleet/filters";
 import { openSharing } from "../share/sharing";
 import { vehicleActs } from "./acts";
@@ -75,6 +76,7 @@ export function VehiclePanel({ id }: { id: number }) {
             )}
             <MakeTicket deviceId={id} />
           </nav>
+          <OpenAlarms id={id} />
           <Facts of={found} at={position(id).value} />
         </>
       )}
