@@ -91,6 +91,7 @@ from motorpool.actors.video.capture_retention import CaptureRetention
 from motorpool.actors.video.decoders import DECODERS, Decoders
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS, MediaRequests
 from motorpool.actors.video.playback import playback_spec
+from motorpool.actors.video.renditions import RENDITION_WORKER, RenditionWorker, rendition_spec
 from motorpool.actors.video.segment_store import segment_store_spec
 from motorpool.actors.video.snapshot import SNAPSHOT, Snapshot
 from motorpool.actors.video.sound import SOUND, Sound
@@ -235,8 +236,10 @@ def fleet_tree(
                 children=(
                     ChildSpec(kind=DECODERS, factory=Decoders, mailbox_size=100),
                     ChildSpec(kind=SOUND, factory=Sound),
+                    ChildSpec(kind=RENDITION_WORKER, factory=RenditionWorker),
                 ),
             ),
+            rendition_spec(files),
             # Above streams and playbacks, which hand over their last fragments when they stop.
             SupervisorSpec(
                 name="recording",

@@ -64,6 +64,8 @@ class RequestLimits:
         """Searches and statistics of tickets that are being made."""
         self.turns = Turns()
         """Turns of each user at long answers."""
+        self.renditions = Turns(1)
+        """Turns of each user at having pictures and films made."""
         self.open_sockets = OpenSockets(settings.http)
         """WebSockets of each user and address."""
         self.body_memory = MemoryBudget(BODY_MEMORY, CLIENT_BODY_MEMORY)

@@ -161,6 +161,11 @@ class QuotaSettings:
     """Links of users to the notifications that one user creates: an event is compared with each of them."""
     user_ticket_rules: Annotated[int, Meta(ge=1, extra={"unit": "rules"})] = 200
     """Ticket rules of all companies that one user creates."""
+    user_kept_bytes: Annotated[int, Meta(ge=0, extra={"unit": "bytes"})] = 2 << 30
+    """Bytes of the captures and files that one user keeps from age and quotas. Administrators are bound by
+    what all may keep."""
+    server_kept_bytes: Annotated[int, Meta(ge=0, extra={"unit": "bytes"})] = 20 << 30
+    """Bytes of the captures and files that all users keep."""
     server_records: Annotated[int, Meta(ge=1)] = 200_000
     """Geofences of all users, and as many of each other kind of `user_records`."""
     server_bytes: Annotated[int, Meta(ge=1, extra={"unit": "bytes"})] = 256 << 20

@@ -13,7 +13,7 @@ from datetime import datetime
 
 import msgspec
 
-from motorpool.actors.files.media_store import MediaKey, MediaStore
+from motorpool.actors.files.media_store import RENDITIONS, MediaKey, MediaStore, original_of
 
 MEDIA_NAMES = "[0-9]*-*.*"
 """Pattern of the names that `media_name` makes."""
@@ -46,11 +46,17 @@ def sweep(
 
     `names` is a pattern of file names, of one folder or of all devices. `quota_bytes` 0 is none; where it is
     exceeded, `free_to` bytes remain, by default the quota. Files that a process is writing stay, but count,
-    as does the file named `new`; those in `exempt` stay and do not count.
+    as does the file named `new`; those in `exempt` stay and do not count. Renditions go with their files, and
+    count as part of them.
     """
     limit = oldest.timestamp() if oldest is not None else 0.0
-    entries = (entry for entry in store.list(names, folder) if entry.key.name not in exempt)
-    files = sorted(entries, key=lambda entry: (entry.modified, entry.size, entry.key))
+    entries = {entry.key: entry for entry in store.list(names, folder) if entry.key.name not in exempt}
+    for rendition in store.list(RENDITIONS, folder):
+        original = original_of(rendition.key)
+        if original in entries:
+            entry = entries[original]
+            entries[original] = entry._replace(size=entry.size + rendition.size)
+    files = sorted(entries.values(), key=lambda entry: (entry.modified, entry.size, entry.key))
     total = sum(entry.size for entry in files)
     enough = total
     if quota_bytes and total > quota_bytes:

@@ -11,13 +11,13 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import partial
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Final, Literal, NamedTuple
 
 import trio
 
@@ -45,9 +45,29 @@ class MediaKey(NamedTuple):
     name: str
 
 
+RenditionKind = Literal["picture", "film"]
+
+
 def media_key(unique_id: str, name: str) -> MediaKey:
     """Return the key of a file of a device."""
     return MediaKey(folder_name(unique_id), name)
+
+
+RENDITIONS = ".made-*"
+"""Pattern of the names that `rendition_key` makes; none is served by its name, as they begin with a dot."""
+_MADE = re.compile(r"\.made-(picture|film)-(.+)", re.DOTALL)
+KINDS: Final = ("picture", "film")
+
+
+def rendition_key(key: MediaKey, kind: RenditionKind) -> MediaKey:
+    """Return the key of what is made of a file: a picture, or a film as MP4. It is deleted with the file."""
+    return MediaKey(key.folder, f".made-{kind}-{key.name}")
+
+
+def original_of(key: MediaKey) -> MediaKey | None:
+    """Return the key of the file that a rendition is made of; None for the key of another file."""
+    matched = _MADE.fullmatch(key.name)
+    return MediaKey(key.folder, matched[2]) if matched else None
 
 
 def folder_name(unique_id: str) -> str:
@@ -250,12 +270,63 @@ class MediaStore:
         return lock_unwritten(self._path(key))
 
     def delete(self, key: MediaKey) -> None:
-        """Remove a file; it is no error if there is none. Raises OSError."""
+        """Remove a file and what was made of it; it is no error if there is none. Raises OSError."""
+        for kind in KINDS:
+            self._path(rendition_key(key, kind)).unlink(missing_ok=True)
         self._path(key).unlink(missing_ok=True)
+
+    def path_for_worker(self, key: MediaKey) -> str:
+        """Return the path of a file, for a process of the server's own."""
+        return str(self._path(key))
+
+    def new_rendition(self, key: MediaKey, size: int) -> MediaKey:
+        """Create an empty file for a rendition of at most `size` bytes, and return its key.
+
+        Raises:
+            OSError: it cannot be created, or the disk is full.
+        """
+        path = self._path(key)
+        require_free_space(path.parent, size, self.reserve_bytes)
+        part = path.with_name(f".{secrets.token_hex(12)}.part")
+        part.touch(0o600, exist_ok=False)
+        return MediaKey(key.folder, part.name)
+
+    def keep_rendition(self, part: MediaKey, key: MediaKey, kind: RenditionKind) -> int:
+        """Give a rendition of `key` its name, unless another server was first; return its size, 0 for none.
+
+        Raises:
+            OSError: it cannot be kept.
+        """
+        made = self._path(part)
+        try:
+            with made.open("rb") as file:
+                os.fsync(file.fileno())
+                size = os.fstat(file.fileno()).st_size
+            with suppress(FileExistsError):
+                os.link(made, self._path(rendition_key(key, kind)))
+        finally:
+            made.unlink(missing_ok=True)
+        sync_folder(made.parent)
+        if not self.exists(key):
+            # Deleted meanwhile.
+            self.delete(key)
+        return size
+
+    def note_no_rendition(self, key: MediaKey, kind: RenditionKind) -> None:
+        """Remember that none can be made of a file. Raises OSError."""
+        self._path(rendition_key(key, kind)).touch(0o600)
 
     def exists(self, key: MediaKey) -> bool:
         """Return whether there is such a file."""
         return self._path(key).exists()
+
+    def sizes(self, keys: Iterable[MediaKey]) -> dict[MediaKey, int]:
+        """Return the sizes in bytes of those files that are there."""
+        found = {}
+        for key in keys:
+            with suppress(OSError):
+                found[key] = self._path(key).stat().st_size
+        return found
 
     def list(self, pattern: str, folder: str | None = None) -> Iterator[MediaEntry]:
         """Yield the files whose names match a pattern of fnmatch: of a device's folder, or of all.

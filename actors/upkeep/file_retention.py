@@ -3,7 +3,7 @@
 The quota of each device is enforced while files are written (`actors/files/file_retention.py`). The quota of
 all devices together is enforced here, so it may be exceeded for some minutes; `files.reserve_bytes` of the
 disk always stay free.
-Evidence of tickets is left, and does not count.
+Evidence of tickets and what users keep is left, and does not count.
 """
 
 from collections.abc import Callable
@@ -22,13 +22,14 @@ from motorpool.runtime import Actor, Kind
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.helpdesk import ticket_files
+from motorpool.storage.video import kept_files
 
 CHECK_SECONDS = 300.0
 """Interval between two sweeps."""
 
 
 class FilesHeld(msgspec.Struct, frozen=True, gc=False):
-    """Files that have become evidence of tickets: they stay, whatever quotas remove."""
+    """Files that have become evidence of tickets, or that a user keeps: they stay, whatever quotas remove."""
 
     names: tuple[str, ...]
 
@@ -40,7 +41,7 @@ class FileRetention(Actor[FilesHeld]):
     """Sweeps all folders of devices every five minutes."""
 
     def __init__(self, database: Database, files: MediaFiles, settings: Callable[[], FileSettings]) -> None:
-        """`settings` returns those in use; the quota of `files` learns which are evidence of tickets."""
+        """`settings` returns those in use; the quota of `files` learns which files stay."""
         self._database = database
         self._device_quota = files.quota
         self._store = files.store
@@ -65,11 +66,12 @@ class FileRetention(Actor[FilesHeld]):
             self.context.log.info("removed %d incomplete files that a crash left", drafts)
         try:
             held = await ticket_files.held(self._database)
+            kept = await kept_files.held(self._database)
         except StorageError as error:
             self.context.log.warning("quota and age of files not checked, retried later: %s", error)
             return
         if self._device_quota is not None:
-            self._device_quota.exempt(held.keys())
+            self._device_quota.exempt(held.keys() | kept.keys())
         oldest = now - timedelta(days=settings.retention_days) if settings.retention_days else None
         swept = await trio.to_thread.run_sync(
             partial(
@@ -78,7 +80,7 @@ class FileRetention(Actor[FilesHeld]):
                 MEDIA_NAMES,
                 quota_bytes=settings.quota_bytes or 0,
                 oldest=oldest,
-                exempt=held.keys(),
+                exempt=held.keys() | kept.keys(),
             )
         )
         FILE_BYTES.labels("media").set(swept.total_bytes)

@@ -33,6 +33,7 @@ from motorpool.actors.video.capture_records import (
 )
 from motorpool.actors.video.decoders import DECODERS, ProbeFormat
 from motorpool.actors.video.decoders import REQUEST_SECONDS as DECODERS_PATIENCE_SECONDS
+from motorpool.actors.video.renditions import RENDITION, MakeRendition, RenditionName
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.codecs.errors import CodecError
@@ -219,6 +220,9 @@ class Capture(Actor[CaptureMessage]):
         if writer is not None and writer.size:
             self.context.log.info("%d bytes, %.1f s", writer.size, writer.duration)
             await self._close("COMPLETE", reason, interrupted=interrupted)
+            # If there is no room for it now, it is made when somebody asks.
+            name: RenditionName = (*writer.key, "picture")
+            self.context.system.ref(RENDITION, name).offer(MakeRendition())
         else:
             await self._close("FAILED", f"nothing came that can be kept: {reason}", interrupted=interrupted)
 

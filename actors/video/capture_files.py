@@ -50,6 +50,7 @@ class CaptureWriter:
         """Bytes written so far."""
         self.duration = 0.0
         """Seconds."""
+        self.key = key
         self._file = store.create(key, size)
         self._capture_file = CaptureFile(self._file.file, formats)
 

@@ -25,7 +25,7 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
 from motorpool.storage.helpdesk import ticket_files
-from motorpool.storage.video import captures
+from motorpool.storage.video import captures, kept_files
 from motorpool.storage.video.captures import CaptureChange, CaptureRecord
 
 CHECK_SECONDS = 60.0
@@ -138,14 +138,16 @@ class CaptureRetention(Actor[Never]):
         now = self._age_clock.now(self.context.clock)
         oldest = now - timedelta(days=days) if days else None
         held = await ticket_files.held(self._database)
+        kept = await kept_files.held(self._database)
         FILE_BYTES.labels("tickets").set(sum(held.values()))
+        FILE_BYTES.labels("kept").set(sum(kept.values()))
         call_sweep = partial(
             sweep,
             self._store,
             CAPTURE_NAMES,
             quota_bytes=quota_bytes,
             oldest=oldest,
-            exempt=held.keys(),
+            exempt=held.keys() | kept.keys(),
         )
         return await trio.to_thread.run_sync(call_sweep)
 

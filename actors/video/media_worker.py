@@ -20,6 +20,7 @@ import msgspec
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.fragments import AudioFrame
+from motorpool.codecs.media.renditions import encode_picture, write_film
 from motorpool.codecs.media.snapshot import encode_jpeg, probe_format
 from motorpool.codecs.media.video_codec import PictureFormat
 
@@ -27,6 +28,10 @@ LENGTH_BYTES = 4
 """Length of the big-endian number before each message."""
 MEMORY_BYTES = 1 << 30
 """Address space of the process; a picture of 8K takes 550 MB with the program, a stream's sound 1.2 MB."""
+NICENESS = 10
+"""Of a process that makes renditions of files: live video goes first."""
+WRITES_FILES = "files"
+"""Argument of a process that makes renditions."""
 CPU_SECONDS = 20
 """Processor time of one request, in case that nobody is left who ends the process."""
 
@@ -53,11 +58,24 @@ class TranscodeRequest(msgspec.Struct, frozen=True, tag=True):
     """Return also what the encoder holds back."""
 
 
+class RenditionRequest(msgspec.Struct, frozen=True, tag=True):
+    """Make a rendition of a file (codecs/media/renditions.py)."""
+
+    operation: Literal["picture", "film"]
+    path: str
+    file_format: str
+    target: str = ""
+    """The path of an empty file for the film."""
+    target_bytes: int = 0
+    """Most bytes of the film."""
+
+
 class Done(msgspec.Struct, frozen=True, tag=True):
     """What a request has made."""
 
     result: bytes | PictureFormat | tuple[AudioFrame, ...]
-    """The image for `jpeg`, the format for `format`, AAC for a `TranscodeRequest`."""
+    """The image for `jpeg` and `picture`, the format for `format`, AAC for a `TranscodeRequest`; nothing for
+    `film`."""
 
 
 class Rejected(msgspec.Struct, frozen=True, tag=True):
@@ -67,13 +85,19 @@ class Rejected(msgspec.Struct, frozen=True, tag=True):
 
 
 WorkerReply = Done | Rejected
+WorkerRequest = DecodeRequest | TranscodeRequest | RenditionRequest
 
 
-def apply_limits() -> None:
-    """Limit what the process may use, whatever a picture makes its decoder do."""
+def apply_limits(*, writes_files: bool = False) -> None:
+    """Limit what the process may use, whatever a picture makes its decoder do.
+
+    One that `writes_files` is not urgent, and gives way to what is.
+    """
+    if writes_files:
+        os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY if writes_files else 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
         # Where memory is short, the kernel ends this process and not the server.
@@ -86,8 +110,8 @@ def main() -> None:
     # What a library prints must not get between the replies.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    apply_limits()
-    decoder = msgspec.msgpack.Decoder(DecodeRequest | TranscodeRequest)
+    apply_limits(writes_files=WRITES_FILES in sys.argv[1:])
+    decoder: msgspec.msgpack.Decoder[WorkerRequest] = msgspec.msgpack.Decoder(WorkerRequest)
     work = Work()
     while content := _read_message(requests):
         used = resource.getrusage(resource.RUSAGE_SELF)
@@ -105,11 +129,13 @@ class Work:
     def __init__(self) -> None:
         self._transcoders: OrderedDict[int, AudioTranscoder] = OrderedDict()
 
-    def reply_to(self, request: DecodeRequest | TranscodeRequest) -> WorkerReply:
+    def reply_to(self, request: WorkerRequest) -> WorkerReply:
         """Return the reply to a request."""
         try:
             if isinstance(request, TranscodeRequest):
                 return Done(self._transcode(request))
+            if isinstance(request, RenditionRequest):
+                return Done(_make_rendition(request))
             if request.operation == "jpeg":
                 return Done(encode_jpeg(request.decoder_name, request.keyframe))
             return Done(probe_format(request.decoder_name, request.keyframe))
@@ -124,6 +150,18 @@ class Work:
             if len(self._transcoders) > STREAMS:
                 self._transcoders.popitem(last=False)
         return transcoded
+
+
+def _make_rendition(request: RenditionRequest) -> bytes:
+    if request.operation == "picture":
+        return encode_picture(request.path, request.file_format)
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (request.target_bytes, most))
+    try:
+        write_film(request.path, request.file_format, request.target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, most))
+    return b""
 
 
 def _read_message(requests: BinaryIO) -> bytes:

@@ -1,10 +1,10 @@
 """KML 2.2 (OGC 07-147r2): a line through all positions; and KMZ, the same in an archive."""
 
-import io
 import zipfile
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
+from motorpool.api.exports.archive import Sink, time_of_member
 from motorpool.api.exports.formats import PositionWriter, clock_time, xml_text
 from motorpool.storage.records import Position
 
@@ -55,10 +55,9 @@ class Kmz:
 
     def __init__(self, document: PositionWriter, now: datetime) -> None:
         self._document = document
-        self._sink = _Sink()
+        self._sink = Sink()
         self._archive = zipfile.ZipFile(self._sink, "w", zipfile.ZIP_DEFLATED)
-        # The clock of an archive begins with 1980.
-        member = zipfile.ZipInfo("doc.kml", max(now.timetuple()[:6], (1980, 1, 1, 0, 0, 0)))
+        member = zipfile.ZipInfo("doc.kml", time_of_member(now))
         member.compress_type = zipfile.ZIP_DEFLATED
         self._member = self._archive.open(member, "w")
 
@@ -80,23 +79,3 @@ class Kmz:
     def _add(self, content: bytes) -> bytes:
         self._member.write(content)
         return self._sink.take()
-
-
-class _Sink(io.RawIOBase):
-    """Buffers written bytes until they are taken. It cannot seek, so the archive is written in one pass."""
-
-    def __init__(self) -> None:
-        self._written = bytearray()
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, content: object) -> int:
-        part = bytes(content)  # type: ignore[call-overload]
-        self._written += part
-        return len(part)
-
-    def take(self) -> bytes:
-        """Return the bytes written since the last call."""
-        taken, self._written = bytes(self._written), bytearray()
-        return taken

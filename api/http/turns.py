@@ -20,14 +20,16 @@ AT_ONCE = 2
 class Turns:
     """Gives turns to each user, in the order in which they are asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        """`at_once` is how many turns of one user there are at the same time."""
+        self._at_once = at_once
         self._of_users: WeakValueDictionary[int, trio.Semaphore] = WeakValueDictionary()
 
     def of(self, user_id: int) -> trio.Semaphore:
         """Return what is held during a turn of the user."""
         found = self._of_users.get(user_id)
         if found is None:
-            found = self._of_users[user_id] = trio.Semaphore(AT_ONCE, max_value=AT_ONCE)
+            found = self._of_users[user_id] = trio.Semaphore(self._at_once, max_value=self._at_once)
         return found
 
     async def pieces(self, user_id: int, pieces: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:

@@ -12,7 +12,7 @@ from av.video.codeccontext import VideoCodecContext
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.video_codec import PictureFormat
 
-_MAX_PIXELS = 1 << 25
+MAX_PIXELS = 1 << 25
 """More than 8K has. A parameter set may claim a size for which there is not enough memory."""
 _QUANTIZER = 4
 """On FFmpeg's scale from 2 (best) to 31: as fine as quality 85 of libjpeg."""
@@ -25,7 +25,7 @@ def encode_jpeg(decoder_name: str, keyframe: bytes) -> bytes:
         CodecError: it does not decode, or not to a picture.
     """
     try:
-        return _encode(_decode(decoder_name, keyframe))
+        return encode_frame(_decode(decoder_name, keyframe))
     except (av.FFmpegError, ValueError, MemoryError) as error:
         raise CodecError(f"the key frame does not decode: {error}") from error
 
@@ -54,18 +54,26 @@ def _decode(decoder_name: str, keyframe: bytes) -> av.VideoFrame:
     decoder = av.CodecContext.create(decoder_name, "r")
     assert isinstance(decoder, VideoCodecContext)
     decoder.thread_count = 1
-    decoder.options = {"max_pixels": str(_MAX_PIXELS)}
+    decoder.options = {"max_pixels": str(MAX_PIXELS)}
     for packet in (av.Packet(keyframe), None):
         for frame in decoder.decode(packet):
             return frame
     raise CodecError("the key frame does not decode: there is no picture in it")
 
 
-def _encode(frame: av.VideoFrame) -> bytes:
+def encode_frame(frame: av.VideoFrame, max_width: int | None = None) -> bytes:
+    """Return a picture as JPEG, made smaller where it is wider than `max_width` pixels. Blocking.
+
+    Raises:
+        av.FFmpegError: FFmpeg does not encode it.
+    """
     encoder = av.CodecContext.create("mjpeg", "w")
     encoder.thread_count = 1
     # JPEG has the full colour range, cameras have the limited one.
-    picture = frame.reformat(format="yuvj420p")
+    width, height = frame.width, frame.height
+    if max_width is not None and width > max_width:
+        width, height = max_width, max(2, height * max_width // width // 2 * 2)
+    picture = frame.reformat(width, height, format="yuvj420p")
     picture.pts = 0
     encoder.width, encoder.height, encoder.pix_fmt = picture.width, picture.height, "yuvj420p"
     encoder.time_base = Fraction(1, 25)

@@ -94,6 +94,7 @@ _ADD = f"""
 _FORGET = """
     delete from captures where number in (
         select number from captures where device_id = $1 and status <> 'RECORDING'
+            and not exists (select from kept_files where name = file_name)
         order by started_at desc, number desc offset $2
     ) and device_id = $1
 """
@@ -152,6 +153,7 @@ _DELETE_OLD = """
 _DELETE_EXCESS = """
     with excess as (
         select id from captures where status <> 'RECORDING'
+            and not exists (select from kept_files where name = file_name)
         order by status = 'COMPLETE' and not removed, started_at, number
         limit greatest(0, (select count(*) from captures where status <> 'RECORDING') - $1)
     )

@@ -24,6 +24,7 @@ from motorpool.actors.messages.downlink import CONNECTION, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE, Connected
 from motorpool.actors.video.decoders import DECODERS, EncodeJpeg, ProbeFormat
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS
+from motorpool.actors.video.renditions import RENDITION
 from motorpool.actors.video.sound import SOUND, TranscodeAudio
 from motorpool.codecs.calendars.recurrence import StepLimit
 from motorpool.codecs.errors import CodecError
@@ -236,6 +237,7 @@ class Neighbours:
         self.directory = Probe()
         self.media_requests = Probe()
         self.sound = InProcessSound()
+        self.renditions = Probe()
         self.decoders = InProcessDecoder({EncodeJpeg: None, ProbeFormat: None})
         self.devices = {}
         self.connections = {}
@@ -273,6 +275,10 @@ class Neighbours:
     @property
     def sound_spec(self):
         return ChildSpec(kind=SOUND, factory=lambda: self.sound)
+
+    @property
+    def renditions_spec(self):
+        return DynamicSpec(kind=RENDITION, name="renditions", factory=lambda key: self.renditions)
 
     @property
     def devices_spec(self):

@@ -100,8 +100,19 @@ DOORS = (
         status=404,
     ),
     Door("GET /stream/{deviceId}/{channel}/live.m3u8", "access", "/stream/{device}/1/live.m3u8?wait=0"),
+    Door("GET /media", "history", "/media"),
+    Door("PUT /media/{uniqueId}/{file}", "history", "/media/1/{capture_file}", {"kept": False}),
+    Door("DELETE /media/{uniqueId}/{file}", "history", "/media/1/{capture_file}", status=204),
+    Door("GET /events/{id}/evidence", "history", "/events/{event}/evidence"),
+    Door("GET /events/{id}/evidence.zip", "history", "/events/{event}/evidence.zip"),
     Door("GET /media/{uniqueId}/{file}", "history", "/media/1/{capture_file}"),
     Door("GET /media/{uniqueId}/{file}", "access", "/media/1/{photo}"),
+    # The files of the world are no films.
+    *(
+        Door(f"GET /media/{{uniqueId}}/{{file}}/{kind}", takes, f"/media/1/{{{file}}}/{kind}", status=404)
+        for kind in ("picture", "film")
+        for takes, file in (("history", "capture_file"), ("access", "photo"))
+    ),
     Door("GET /devices/motion", "access", "/devices/motion?id={device}"),
     Door("POST /tickets/{id}/comments", "history", COMMENTS, {"text": "There", "positionId": "{position}"}),
     Door("POST /tickets/{id}/comments", "history", COMMENTS, {"text": "So", "captureId": "{capture}"}),

@@ -122,6 +122,7 @@ def house(database, make_device, tree, time, tmp_path, neighbours):
                 ),
                 neighbours.decoders_spec,
                 neighbours.sound_spec,
+                neighbours.renditions_spec,
                 *specs,
                 capture_spec(database, MediaStore(tmp_path), self.limits),
             )

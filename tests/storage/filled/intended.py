@@ -285,6 +285,7 @@ CHANGES: dict[int, dict[str, Change]] = {
         "sequences": with_sequence("settings_id_seq", 1),
     },
     65: {"events": with_columns("events", severity=None, review=None)},
+    66: {"kept_files": empty},
 }
 """Migration -> table -> what the migration makes of it; what is not named stays as it was."""
 

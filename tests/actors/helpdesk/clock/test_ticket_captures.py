@@ -94,6 +94,7 @@ class Server:
             neighbours.devices_spec,
             neighbours.decoders_spec,
             neighbours.sound_spec,
+            neighbours.renditions_spec,
             ChildSpec(kind=neighbours.directory_spec.kind, factory=lambda: Directory(self.online)),
             ChildSpec(
                 kind=CAPTURE_RECORDS,
