@@ -66,7 +66,7 @@ PLACES = {
     "history": "/vehicles/{device}/history?from={from}&to={to}&at={at}",
     "film": "/vehicles/{device}/history?from={from}&to={to}&at={at}&channel=1",
     "cameras": "/vehicles/{device}/history?from={from}&to={to}&at={at}&channel=1&channel=2",
-    "captures": "/captures",
+    "library": "/library",
     "events": "/events",
     "event-log": "/events?state=ALL",
     "notices": "/events",
@@ -87,7 +87,7 @@ PLACES = {
 EMPTY = {
     "empty": "/fleet",
     "empty-wall": "/live",
-    "empty-captures": "/captures",
+    "empty-library": "/library",
     "empty-events": "/events",
     "empty-zones": "/zones",
 }

@@ -251,7 +251,8 @@ async def described(call: Call, entries: Sequence[MediaEntry]) -> list[Media]:
         if (row := rows.get(entry.device_id)) is not None
     }
     sizes = await trio.to_thread.run_sync(store.sizes, keys.values())
-    there = [entry for entry, key in keys.items() if key in sizes]
+    # A file that several events name is shown once.
+    there = list({key: entry for entry, key in reversed(keys.items()) if key in sizes}.values())[::-1]
     records = await captures.by_ids(database, [entry.capture_id for entry in there if entry.capture_id])
     named_by = await _by_ids(positions.TABLE, call, [entry.position_id for entry in there])
     alarms = await _by_ids(events.TABLE, call, [entry.alarm_id for entry in there])

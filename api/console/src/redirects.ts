@@ -3,6 +3,8 @@
 const redirects: readonly (readonly [RegExp, string])[] = [
   [/^\/event\/(\d+)$/, "/events/$1"],
   [/^\/settings\/notifications$/, "/account"],
+  // The library until 0.5.
+  [/^\/captures$/, "/library"],
 ];
 
 /** The address of the place that a path means. */

@@ -46,7 +46,7 @@ const fleet: Chunk = () => import("./places/fleet/Fleet");
 const live: Chunk = () => import("./places/live/Live");
 const vehicleLive: Chunk = () => import("./places/vehicle/VehicleLive");
 const vehicleHistory: Chunk = () => import("./places/vehicle/history/History");
-const captures: Chunk = () => import("./places/captures/Captures");
+const library: Chunk = () => import("./places/library/Library");
 const vehicleCommands: Chunk = () => import("./places/vehicle/commands/Commands");
 const zones: Chunk = () => import("./places/zones/Zones");
 const vehicleSettings: Chunk = () => import("./places/vehicle/settings/VehicleSettings");
@@ -74,7 +74,7 @@ export const routes: readonly Route[] = [
   { pattern: "/vehicles/:id/commands", load: vehicleCommands },
   { pattern: "/vehicles/:id/settings", load: vehicleSettings },
   { pattern: "/live", load: live },
-  { pattern: "/captures", load: captures },
+  { pattern: "/library", load: library },
   { pattern: "/zones", load: zones },
   { pattern: "/zones/:id", load: zones },
   { pattern: "/vehicles/:id/events", load: vehicleEvents },
@@ -95,10 +95,10 @@ const entries: readonly RailEntry[] = [
   { to: "/fleet", icon: "map", label: "frame.fleet", under: ["/fleet", "/vehicles", "/connect"] },
   { to: "/live", icon: "wall", label: "live.title", under: ["/live"] },
   {
-    to: "/captures",
-    icon: "download",
-    label: "capture.title",
-    under: ["/captures"],
+    to: "/library",
+    icon: "still",
+    label: "library.title",
+    under: ["/library"],
     count: { of: recording, label: "capture.running" },
     more: true,
     allowed: () => may("reports"),

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import re
 import threading
+import zipfile
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -97,13 +98,13 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
     terminal = threading.Thread(target=play_back, args=(peer, footage(3)))
     terminal.start()
     page.get_by_role("button", name="Fetch video of camera 1").click()
-    films = page.get_by_role("region", name="Video")
+    films = page.get_by_role("region", name="Pictures and films")
     terminal.join()
 
     def listed():
         # What the page asks for again after some seconds.
         page.clock.fast_forward(2000)
-        return films.get_by_role("link", name="Download").is_visible()
+        return films.get_by_role("link", name="Download").count() == 2
 
     eventually(listed)
 
@@ -133,6 +134,25 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
         assert len(added) == 3
     # The answer is there; a second one is not offered.
     expect(page.get_by_role("button", name="Make a ticket")).to_have_count(0)
+
+    # All of it is saved at once, and stands in the library.
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Download all (ZIP)").click()
+    assert re.fullmatch(r"evidence_Van-801_[-\d]+_[.\d]+\.zip", saved.value.suggested_filename)
+    with zipfile.ZipFile(saved.value.path()) as archive:
+        sums = [line.split() for line in archive.read("SHA256SUMS").decode().splitlines()]
+        assert sorted(name for _, name in sums) == sorted({*archive.namelist()} - {"SHA256SUMS"})
+        assert all(hashlib.sha256(archive.read(name)).hexdigest() == digest for digest, name in sums)
+        assert {file["sha256"] for file in files} <= {digest for digest, _ in sums}
+    page.get_by_role("link", name="Library").click()
+    tile = page.get_by_role("button", name=re.compile("Van 801 ?Photo"))
+    expect(tile).to_have_count(1)
+    tile.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("img", name="Photo")).to_be_visible()
+    dialog.get_by_role("button", name="Keep", exact=True).click()
+    expect(dialog.get_by_role("button", name="Kept: release it")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Delete")).to_be_disabled()
     guest.assert_fits()
     guest.assert_accessible()
 

@@ -456,7 +456,7 @@ def test_video_of_an_offline_vehicle_waits_for_it(server, visitor, recorder):
         assert [each["channel"] for each in wanted] == [2, 1]
         other, moved = (datetime.fromisoformat(each["startTime"]) for each in wanted)
         assert other - moved == timedelta(seconds=5)
-    page.get_by_role("link", name="Captures").click()
+    page.get_by_role("link", name="Library").click()
     entry = page.get_by_role("article").filter(has_text="Camera 1")
     expect(entry).to_contain_text(f"14:31:30 {TO} 14:33:30")
     guest.assert_accessible()

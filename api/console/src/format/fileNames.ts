@@ -4,7 +4,7 @@ import { wallOf } from "../time/zones";
 
 const MOST_CHARACTERS = 60;
 
-/** `Van-12_camera-2-front_2026-11-22_14.32.07.mp4`: in the reader's zone, without what file names may not hold. */
+/** `Van-12_camera-2-front_2026-11-22_14.32.07.mp4`: in the reader's zone, without what file names may not hold. Camera 0 is not known. */
 export function pictureName(
   vehicle: string,
   camera: number,
@@ -16,7 +16,8 @@ export function pictureName(
   const { year, month, day, hour, minute, second } = wallOf(instant, zone);
   const date = [year, two(month), two(day)].join("-");
   const time = [hour, minute, second].map(two).join(".");
-  return `${clean(vehicle) || "vehicle"}_${clean(`camera-${camera} ${name ?? ""}`)}_${date}_${time}.${extension}`;
+  const of = camera > 0 ? `_${clean(`camera-${camera} ${name ?? ""}`)}` : "";
+  return `${clean(vehicle) || "vehicle"}${of}_${date}_${time}.${extension}`;
 }
 
 function two(value: number): string {

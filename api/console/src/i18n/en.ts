@@ -10,6 +10,7 @@ import { fleet } from "./en/fleet";
 import { frame } from "./en/frame";
 import { history } from "./en/history";
 import { keys } from "./en/keys";
+import { library } from "./en/library";
 import { live } from "./en/live";
 import { login } from "./en/login";
 import { map } from "./en/map";
@@ -30,6 +31,7 @@ export const en = {
   ...frame,
   ...history,
   ...keys,
+  ...library,
   ...live,
   ...login,
   ...map,

@@ -10,6 +10,7 @@ import { fleet } from "./pt/fleet";
 import { frame } from "./pt/frame";
 import { history } from "./pt/history";
 import { keys } from "./pt/keys";
+import { library } from "./pt/library";
 import { live } from "./pt/live";
 import { login } from "./pt/login";
 import { map } from "./pt/map";
@@ -31,6 +32,7 @@ export const pt = {
   ...frame,
   ...history,
   ...keys,
+  ...library,
   ...live,
   ...login,
   ...map,

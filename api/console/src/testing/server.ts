@@ -30,7 +30,10 @@ const PATHS = {
   createTotpSecret: "POST /users/totp",
   createUser: "POST /users",
   deleteDevice: "DELETE /devices/{id}",
+  changeMedia: "PUT /media/{uniqueId}/{file}",
   deleteGeofence: "DELETE /geofences/{id}",
+  deleteMedia: "DELETE /media/{uniqueId}/{file}",
+  listEvidence: "GET /events/{id}/evidence",
   deleteSession: "DELETE /session",
   endOtherSessions: "DELETE /sessions",
   findPlaces: "GET /places",
@@ -48,9 +51,11 @@ const PATHS = {
   listCompanies: "GET /companies",
   listDevices: "GET /devices",
   listEvents: "GET /events",
+  listFootageRequests: "GET /footagerequests",
   listGeofences: "GET /geofences",
   listGroups: "GET /groups",
   listMotions: "GET /devices/motion",
+  listMedia: "GET /media",
   listNotifications: "GET /notifications",
   listCalendars: "GET /calendars",
   listNotificators: "GET /notifications/notificators",
@@ -86,6 +91,8 @@ const LISTS = [
   "listCaptures",
   "listCompanies",
   "listEvents",
+  "listEvidence",
+  "listFootageRequests",
   "listGroups",
   "listMotions",
   "listNotifications",
@@ -245,9 +252,12 @@ export class FakeServer {
 
 /** The numbers in the places of `{…}` in a path, or null for another path. */
 function idsOf(pattern: string, text: string): readonly number[] | null {
-  const found = new RegExp(`^${pattern.replace("{section}", "\\w+").replace(/\{\w+\}/g, "(\\d+)")}$`).exec(
-    text,
-  );
+  const found = new RegExp(
+    `^${pattern
+      .replace("{section}", "\\w+")
+      .replace(/\{(uniqueId|file)\}/g, "[^/]+")
+      .replace(/\{\w+\}/g, "(\\d+)")}$`,
+  ).exec(text);
   return found?.slice(1).map(Number) ?? null;
 }
 

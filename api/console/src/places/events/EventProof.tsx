@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
-import { Problem as Refused } from "../../api/call";
+import { address, Problem as Refused } from "../../api/call";
 import { dateTime, utc } from "../../format/times";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
@@ -13,7 +13,7 @@ import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { go } from "../../router";
 import { device, position } from "../../state/fleet";
-import { style } from "../../state/session";
+import { may, style } from "../../state/session";
 import { AttachTicket } from "../../tickets/AttachTicket";
 import { isMoving } from "../fleet/filters";
 import { historyAt, vehicleActs } from "../vehicle/acts";
@@ -106,16 +106,17 @@ function Page({ proof, zones }: { proof: Proof; zones: Names }) {
         />
       </Head>
       <ReviewBar event={event} />
-      {around === null ? (
-        <p class="proof-note">{t("event.noHistory")}</p>
-      ) : (
-        <div class="proof-where">
-          <ProofMap event={event} track={track} at={around.then} shown={shown} />
-          <ProofValues around={around} />
-        </div>
-      )}
+      {around === null && <p class="proof-note">{t("event.noHistory")}</p>}
+      <div class="proof-first">
+        <ProofEvidence proof={proof} films={films} tickets={tickets} onAt={onAt} />
+        {around && <ProofMap event={event} track={track} at={around.then} shown={shown} />}
+      </div>
       <ProofTickets kept={tickets.kept} />
-      <ProofEvidence proof={proof} films={films} tickets={tickets} onAt={onAt} />
+      {around && (
+        <section class="proof-section">
+          <ProofValues around={around} />
+        </section>
+      )}
     </article>
   );
 }
@@ -178,6 +179,12 @@ function Head({ proof: { event }, zones, children }: HeadProps) {
             <Icon name="command" size={18} />
             {t("event.command")}
           </Link>
+        )}
+        {may("reports") && (
+          <a class="button" href={address(`/events/${event.id}/evidence.zip`)} download>
+            <Icon name="download" size={18} />
+            {t("event.downloadAll")}
+          </a>
         )}
         <button type="button" onClick={() => copy(window.location.href)}>
           <Icon name="link" size={18} />

@@ -48,31 +48,34 @@ export function ProofEvidence({ proof, films, tickets, onAt }: ProofEvidenceProp
     before.current = kept;
   }, [kept, tickets.reload]);
   return (
-    <>
-      <section class="proof-section" aria-label={t("event.video")}>
-        <h2>{t("event.video")}</h2>
-        {films.problem !== null && <Problem problem={films.problem} onRetry={films.reload} />}
-        {known.map((film) =>
-          film.state === "kept" && film.fileName ? (
-            <KeptFilm key={film.fileName} of={film} onAt={onAt} {...of} />
-          ) : (
+    <section class="proof-section proof-evidence" aria-label={t("event.shows")}>
+      <h2>{t("event.shows")}</h2>
+      {films.problem !== null && <Problem problem={films.problem} onRetry={films.reload} />}
+      {(kept > 0 || files.length > 0) && (
+        <div class="proof-strip">
+          {files.map((file) => (
+            <SentFile key={file.name} of={file} eventAt={Date.parse(event.eventTime)} {...of} />
+          ))}
+          {known.map(
+            (film) =>
+              film.state === "kept" &&
+              film.fileName && <KeptFilm key={film.fileName} of={film} onAt={onAt} {...of} />,
+          )}
+        </div>
+      )}
+      {files.length === 0 && <p class="faint">{t("event.noPictures")}</p>}
+      {known.map(
+        (film) =>
+          (film.state !== "kept" || !film.fileName) && (
             <Coming
               key={`${film.channel} ${film.request?.id} ${film.captureId}`}
               deviceId={deviceId}
               film={film}
             />
           ),
-        )}
-        {films.films && <Fetch event={event} films={films.films} onAt={onAt} />}
-      </section>
-      <section class="proof-section" aria-label={t("event.pictures")}>
-        <h2>{t("event.pictures")}</h2>
-        {files.length === 0 && <p class="faint">{t("event.noPictures")}</p>}
-        {files.map((file) => (
-          <SentFile key={file.name} of={file} {...of} />
-        ))}
-      </section>
-    </>
+      )}
+      {films.films && <Fetch event={event} films={films.films} onAt={onAt} />}
+    </section>
   );
 }
 

@@ -1,14 +1,15 @@
 import { useState } from "preact/hooks";
 import { address } from "../../api/call";
-import { clockSeconds, dateTime } from "../../format/times";
+import { clockSeconds, dateTime, utc } from "../../format/times";
 import { bytes } from "../../format/units";
 import { t } from "../../i18n/translate";
+import { Icon } from "../../parts/Icon";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { style } from "../../state/session";
 import { cameraLabel } from "../../video/cameraNames";
 import { downloadName } from "../../video/downloadName";
-import type { Film, VehicleFile } from "./proof";
+import { type Film, type VehicleFile, wrongTime } from "./proof";
 import type { Kept, Tickets } from "./useTickets";
 
 /** Where a file of a vehicle is. */
@@ -25,20 +26,55 @@ interface FileProps {
   tickets: Tickets;
 }
 
-/** A picture, film, sound or other file that the vehicle sent. */
-export function SentFile({ of, ...rest }: FileProps & { of: VehicleFile }) {
+/** A picture, film, sound or other file that the vehicle sent; `eventAt` is when the event was. */
+export function SentFile({ of, eventAt, ...rest }: FileProps & { of: VehicleFile; eventAt: number }) {
+  const [broken, setBroken] = useState(false);
   const url = fileAddress(rest.uniqueId, of.name);
   const label = t(`event.sent.${of.kind}`, { time: dateTime(of.at, style.value) });
+  const wrong = wrongTime(eventAt, of.cameraTime);
   return (
     <figure class="proof-file">
       {of.kind === "image" && <img src={url} alt={label} loading="lazy" />}
-      {/* biome-ignore lint/a11y/useMediaCaption: terminals record no captions */}
-      {of.kind === "video" && <video src={url} controls preload="metadata" aria-label={label} />}
+      {of.kind === "video" && !broken && (
+        // biome-ignore lint/a11y/useMediaCaption: terminals record no captions
+        <video
+          src={of.playUrl ?? url}
+          poster={of.pictureUrl ?? undefined}
+          controls
+          preload="none"
+          aria-label={label}
+          onError={() => setBroken(true)}
+        />
+      )}
+      {broken && (
+        <p class="proof-broken" role="status">
+          {t("library.notPlayable")}
+        </p>
+      )}
       {/* biome-ignore lint/a11y/useMediaCaption: terminals record no captions */}
       {of.kind === "audio" && <audio src={url} controls preload="none" aria-label={label} />}
       <figcaption>
         <strong>{label}</strong>
-        <FileFacts {...rest} name={of.name} url={url} />
+        {of.channel !== null && <span>{t("live.camera", { camera: of.channel })}</span>}
+        {wrong !== null && (
+          <span class="proof-wrong-time">
+            <Icon name="warning" size={16} />
+            {t("event.wrongTime", {
+              shown: utc(wrong).replace(/ UTC$/, ""),
+              time: dateTime(eventAt, style.value),
+            })}
+          </span>
+        )}
+        <FileFacts
+          {...rest}
+          name={of.name}
+          url={url}
+          sent={of.size}
+          savedAs={downloadName(
+            { deviceId: rest.deviceId, channel: of.channel ?? 0, fileName: of.name },
+            of.at,
+          )}
+        />
       </figcaption>
     </figure>
   );
@@ -70,6 +106,7 @@ export function KeptFilm({ of, onAt, ...rest }: FileProps & { of: Film; onAt: (a
           {...rest}
           name={fileName}
           url={url}
+          sent={of.size}
           savedAs={downloadName({ ...of, deviceId: rest.deviceId }, of.span.from)}
         />
       </figcaption>
@@ -87,17 +124,19 @@ interface FactsProps extends FileProps {
   /** What the server calls it. */
   name: string;
   url: string;
+  /** Bytes, as far as they are known. */
+  sent: number | null;
   /** What a browser calls it. */
-  savedAs?: string;
+  savedAs: string;
 }
 
 /** Name, size and checksum of a file, and which ticket has it. */
-function FileFacts({ deviceId, name, url, savedAs = name, tickets }: FactsProps) {
+function FileFacts({ deviceId, name, url, sent, savedAs, tickets }: FactsProps) {
   const holding = tickets.kept.find((each) => entryOf(each, name));
   const entry = holding && entryOf(holding, name);
   const [known, setKnown] = useState<Checked | null>(null);
   const [busy, setBusy] = useState(false);
-  const size = known?.size ?? numberOf(entry?.attributes.size);
+  const size = known?.size ?? sent ?? numberOf(entry?.attributes.size);
   const hash = known?.sha256 ?? textOf(entry?.attributes.sha256);
   async function check() {
     setBusy(true);
@@ -111,19 +150,12 @@ function FileFacts({ deviceId, name, url, savedAs = name, tickets }: FactsProps)
   const other = tickets.kept.find((each) => !entryOf(each, name));
   return (
     <>
-      <span class="proof-file-name">{name}</span>
-      {size !== null && <span>{bytes(size, style.value)}</span>}
-      {hash !== null && <code title={t("event.hash")}>{hash}</code>}
+      {size !== null && <span class="faint">{bytes(size, style.value)}</span>}
       {holding && <span class="badge">{t("event.inTicket", { number: holding.ticket.number })}</span>}
       <span class="button-row">
         <a class="button" href={url} download={savedAs}>
           {t("event.download")}
         </a>
-        {hash === null && "subtle" in crypto && (
-          <button type="button" class="quiet" disabled={busy} onClick={() => void check()}>
-            {t(busy ? "event.hashing" : "event.makeHash")}
-          </button>
-        )}
         {!holding && other && (
           <button
             type="button"
@@ -135,6 +167,16 @@ function FileFacts({ deviceId, name, url, savedAs = name, tickets }: FactsProps)
           </button>
         )}
       </span>
+      <details class="proof-details">
+        <summary>{t("event.fileDetails")}</summary>
+        <span class="proof-file-name">{name}</span>
+        {hash !== null && <code title={t("event.hash")}>{hash}</code>}
+        {hash === null && "subtle" in crypto && (
+          <button type="button" class="quiet" disabled={busy} onClick={() => void check()}>
+            {t(busy ? "event.hashing" : "event.makeHash")}
+          </button>
+        )}
+      </details>
     </>
   );
 }

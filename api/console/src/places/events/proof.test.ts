@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Capture, Event, Footage, Position } from "../../api/types";
-import { around, camerasWithout, filesOf, filmSpan, filmsOf, isPlace, valueNames } from "./proof";
+import type { Capture, Event, Evidence, Footage, Position } from "../../api/types";
+import { around, camerasWithout, filesOf, filmSpan, filmsOf, isPlace, valueNames, wrongTime } from "./proof";
 
 const AT = Date.UTC(2026, 4, 1, 12);
 const text = (seconds: number) => new Date(AT + seconds * 1000).toISOString();
@@ -106,17 +106,23 @@ test("films of a camera whose clock is off show the event by true time", () => {
   ]);
 });
 
-test("files that the vehicle sent come once, the nearest first", () => {
-  const media = (seconds: number, file: unknown, kind = "image") =>
-    ({ eventTime: text(seconds), attributes: { media: kind, file } }) as unknown as Event;
+test("files are those of the evidence, the nearest to the event first, each with its way to be played", () => {
+  const sent = (seconds: number, fileName: string, change: Partial<Evidence> = {}): Evidence =>
+    ({ kind: "photo", fileName, time: text(seconds), channel: 1, cameraTime: null, ...change }) as Evidence;
   const found = filesOf(event, [
-    media(60, "b.jpg"),
-    media(-2, "a.mp4", "video"),
-    media(-2, ""),
-    media(61, "b.jpg"),
+    sent(60, "b.jpg"),
+    sent(-2, "a.h264", { kind: "film", playUrl: "/api/media/7/a.h264/film" }),
+    sent(0, "capture-1.mp4", { kind: "capture" }),
   ]);
-  expect(found.map(({ name, kind }) => [name, kind])).toEqual([
-    ["a.mp4", "video"],
-    ["b.jpg", "image"],
+  expect(found.map(({ name, kind, playUrl }) => [name, kind, playUrl])).toEqual([
+    ["a.h264", "video", "/api/media/7/a.h264/film"],
+    ["b.jpg", "image", undefined],
   ]);
+});
+
+test("the clock of a camera is wrong where no time zone explains what it shows", () => {
+  expect(wrongTime(AT, null)).toBeNull();
+  expect(wrongTime(AT, "2026-05-01T22:00:00")).toBeNull();
+  expect(wrongTime(AT, "2026-04-29T12:00:00")).toBe(Date.UTC(2026, 3, 29, 12));
+  expect(wrongTime(AT, "nonsense")).toBeNull();
 });

@@ -1,14 +1,12 @@
 /** What belongs to an event: positions around it, files that the vehicle sent, films. Pure. */
 
-import type { Capture, Event, Footage, Position } from "../../api/types";
+import type { Capture, Event, Evidence, Footage, Position } from "../../api/types";
 import type { Span } from "../../time/spans";
 import { spanShown } from "../../video/recorded/clock";
 import { isOpen } from "../../video/recorded/footage";
 
 /** The way that the map shows. */
 export const WAY_MS = 2 * 60_000;
-/** Files that a vehicle sends within this time belong to the event. */
-export const FILES_MS = 5 * 60_000;
 /** How long before and after the event a fetched film begins and ends. */
 export const FILM_BEFORE_MS = 15_000;
 export const FILM_AFTER_MS = 45_000;
@@ -145,24 +143,47 @@ export function camerasWithout(cameras: readonly number[], films: readonly Film[
   return cameras.filter((camera) => !wanted.some(({ channel }) => channel === camera));
 }
 
-/** A file of the vehicle: an event `media` names one. */
+/** A file that the vehicle sent. */
 export interface VehicleFile {
   kind: "image" | "video" | "audio" | "other";
   name: string;
   at: number;
+  channel: number | null;
+  size: number;
+  /** Where it is as MP4; null where it is no film. */
+  playUrl: string | null;
+  pictureUrl: string | null;
+  /** When the camera says that it took it, by its own clock: `2026-11-21T14:32:07`; null where it does not. */
+  cameraTime: string | null;
 }
 
-/** The files that events of type `media` name, each once, the nearest to the event first. */
-export function filesOf(event: Event, media: readonly Event[]): readonly VehicleFile[] {
+const KINDS: Partial<Record<Evidence["kind"], VehicleFile["kind"]>> = {
+  photo: "image",
+  film: "video",
+  sound: "audio",
+};
+
+/** The files that the vehicle sent, the nearest to the event first. */
+export function filesOf(event: Event, evidence: readonly Evidence[]): readonly VehicleFile[] {
   const at = Date.parse(event.eventTime);
-  const found = new Map<string, VehicleFile>();
-  for (const { attributes, eventTime } of media) {
-    const { media: kind, file } = attributes;
-    if (typeof file !== "string" || file === "") continue;
-    const known = kind === "image" || kind === "video" || kind === "audio" ? kind : "other";
-    found.set(file, { kind: known, name: file, at: Date.parse(eventTime) });
-  }
-  return [...found.values()].sort((a, b) => Math.abs(a.at - at) - Math.abs(b.at - at));
+  return evidence
+    .filter(({ kind }) => kind !== "capture")
+    .map(({ kind, fileName, time, channel, size, playUrl, pictureUrl, cameraTime }) => ({
+      ...{ channel, size, playUrl, pictureUrl, cameraTime },
+      kind: KINDS[kind] ?? "other",
+      name: fileName,
+      at: Date.parse(time),
+    }))
+    .sort((a, b) => Math.abs(a.at - at) - Math.abs(b.at - at));
+}
+
+/** Clocks of cameras show local time of whatever place: by as much they may differ without being off. */
+const ZONES_MS = 14 * 3_600_000;
+
+/** The time of a camera that is not that of the event in any time zone; null where it may be. */
+export function wrongTime(at: number, cameraTime: string | null): number | null {
+  const shown = cameraTime === null ? Number.NaN : Date.parse(`${cameraTime}Z`);
+  return Math.abs(shown - at) > ZONES_MS ? shown : null;
 }
 
 /** Names of values that differ between the positions come first, then the others. */

@@ -1,9 +1,9 @@
 import { get } from "../../api/call";
-import type { Event, Position } from "../../api/types";
+import type { Event, Evidence, Position } from "../../api/types";
 import { loadDevice } from "../../state/fleet";
 import { type Loaded, useLoaded } from "../../state/responseCache";
 import { may } from "../../state/session";
-import { type Around, around, FILES_MS, filesOf, type VehicleFile, WAY_MS } from "./proof";
+import { type Around, around, filesOf, type VehicleFile, WAY_MS } from "./proof";
 
 export interface Proof {
   event: Event;
@@ -21,25 +21,19 @@ export function useProof(id: number): Loaded<Proof> {
     const event = await get<Event>(`/events/${id}`, undefined, signal);
     const { deviceId } = event;
     const history = may("reports");
-    const [device, track, own, media] = await Promise.all([
+    const [device, track, own, evidence] = await Promise.all([
       loadDevice(deviceId, signal),
       history
         ? get<Position[]>("/positions", { deviceId, ...spanAround(event, WAY_MS) }, signal)
         : Promise.resolve([]),
       history && event.positionId ? ownPosition(event.positionId, signal) : Promise.resolve(undefined),
-      history
-        ? get<Event[]>(
-            "/events",
-            { deviceId, type: "media", limit: 50, ...spanAround(event, FILES_MS) },
-            signal,
-          )
-        : Promise.resolve([]),
+      history ? get<Evidence[]>(`/events/${id}/evidence`, undefined, signal) : Promise.resolve([]),
     ]);
     return {
       event,
       around: history ? around(event, track, own) : null,
       track,
-      files: filesOf(event, media),
+      files: filesOf(event, evidence),
       uniqueId: device?.uniqueId ?? "",
     };
   });

@@ -114,7 +114,7 @@ export function startCaptures(): void {
 /** Say on whatever place is open how a capture has ended. */
 function announce(capture: Capture): void {
   const name = vehicleOf(capture);
-  const show = { label: t("frame.show"), run: () => go("/captures") };
+  const show = { label: t("frame.show"), run: () => go("/library") };
   if (capture.status === "COMPLETE") toast(t("capture.complete", { name }), "good", show);
   if (capture.status === "FAILED") {
     toast(t("capture.failedOf", { name, reason: capture.reason ?? "" }), "bad", show);

@@ -1,43 +1,27 @@
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
 import type { Capture, Footage } from "../../api/types";
 import { dateTime } from "../../format/times";
 import { t } from "../../i18n/translate";
 import { Link } from "../../Link";
-import { Empty } from "../../parts/Empty";
 import { Icon } from "../../parts/Icon";
-import { Picker } from "../../parts/Picker";
-import { go, location, withQuery } from "../../router";
-import { device, deviceIds, deviceNow } from "../../state/fleet";
+import { withQuery } from "../../router";
+import { device } from "../../state/fleet";
 import { style } from "../../state/session";
 import { instantText } from "../../time/spans";
 import { CaptureLine } from "../../video/recorded/CaptureLine";
-import { begunOf, dismiss, ownCaptures, useCaptures, vehicleOf } from "../../video/recorded/captures";
+import { begunOf, dismiss, ownCaptures, vehicleOf } from "../../video/recorded/captures";
 import { clockOf } from "../../video/recorded/clock";
 import { FootageLine } from "../../video/recorded/FootageLine";
 import { useFootage } from "../../video/recorded/footage";
 import "../../video/recorded/film.css";
-import "./captures.css";
 
-/** Video that is kept: what this browser began, what waits for vehicles, and `?deviceId=12` all of a vehicle. */
-export default function Captures() {
-  const deviceId = Number(location.value.query.get("deviceId")) || 0;
+/** What is being recorded, what this browser began, and what waits for vehicles; nothing where there is none. */
+export function Running() {
   const own = ownCaptures.value;
   const footage = useFootage(0).value;
-  const ofVehicle = useCaptures(deviceId).value;
-  const vehicles = deviceIds.value.map((id) => {
-    const found = deviceNow(id);
-    return { id, name: found?.name ?? "", note: found?.uniqueId ?? "" };
-  });
-  useEffect(() => {
-    document.title = `${t("capture.title")} · Motorpool`;
-  }, []);
+  if (own.length === 0 && footage.length === 0) return null;
   return (
-    <div class="page captures">
-      <h1>{t("capture.title")}</h1>
-      {own.length === 0 && footage.length === 0 && (
-        <Empty icon="camera" title={t("capture.empty")} text={t("capture.emptyText")} />
-      )}
+    <div class="library-running">
       {own.length > 0 && (
         <section class="card" aria-labelledby="captures-mine">
           <h2 id="captures-mine">{t("capture.mine")}</h2>
@@ -63,21 +47,6 @@ export default function Captures() {
           ))}
         </section>
       )}
-      <section class="card" aria-labelledby="captures-vehicle">
-        <h2 id="captures-vehicle">{t("capture.ofVehicle")}</h2>
-        <Picker
-          label={t("capture.choose")}
-          items={vehicles}
-          value={deviceId || null}
-          onChange={(id) => go(withQuery("/captures", { deviceId: id === null ? null : String(id) }))}
-        />
-        {deviceId > 0 && ofVehicle.length === 0 && <p class="faint">{t("capture.emptyVehicle")}</p>}
-        {ofVehicle.map((capture) => (
-          <Entry key={capture.id} of={capture} at={spanStart(capture)}>
-            <CaptureLine capture={capture} />
-          </Entry>
-        ))}
-      </section>
     </div>
   );
 }
