@@ -102,7 +102,7 @@ DOORS = (
     Door("GET /stream/{deviceId}/{channel}/live.m3u8", "access", "/stream/{device}/1/live.m3u8?wait=0"),
     Door("GET /media", "history", "/media"),
     Door("PUT /media/{uniqueId}/{file}", "history", "/media/1/{capture_file}", {"kept": False}),
-    Door("DELETE /media/{uniqueId}/{file}", "history", "/media/1/{capture_file}", status=204),
+    Door("DELETE /media/{uniqueId}/{file}", "history", "/media/1/20260501120000-a.jpg", status=404),
     Door("GET /events/{id}/evidence", "history", "/events/{event}/evidence"),
     Door("GET /events/{id}/evidence.zip", "history", "/events/{event}/evidence.zip"),
     Door("GET /media/{uniqueId}/{file}", "history", "/media/1/{capture_file}"),

@@ -4,8 +4,8 @@ import contextlib
 import hashlib
 import re
 import threading
-import zipfile
 import time
+import zipfile
 from datetime import UTC, datetime, timedelta
 
 import pytest
