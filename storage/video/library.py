@@ -106,6 +106,10 @@ _OF_EVENT = f"""
         where captures.device_id = $1 and (
             captures.start_time <= $2 and captures.end_time >= $2
             or captures.live and captures.started_at <= $2 and captures.completed_at >= $2
+            or captures.id in (
+                select capture_id from footage_requests
+                where device_id = $1 and start_time <= $2 and end_time >= $2
+            )
         )
         order by time, id limit $5)
     )
@@ -157,7 +161,8 @@ async def newest(
 async def of_event(
     q: Queries, device_id: int, at: datetime, around: timedelta, limit: int
 ) -> list[MediaEntry]:
-    """Return what shows an instant: files that the device sent around it, and captures that hold it.
+    """Return what shows an instant: files that the device sent around it, and captures that hold it, or
+    that were fetched for a span that does.
 
     At most `limit` of each, the files nearest to the instant first.
     """

@@ -10,7 +10,7 @@ from motorpool.actors.files import file_retention
 from motorpool.actors.files.file_locks import lock_unwritten
 from motorpool.actors.files.file_retention import MEDIA_NAMES, DeviceQuota
 from motorpool.actors.files.media_files import MediaFiles, media_name
-from motorpool.actors.files.media_store import MediaStore, folder_name
+from motorpool.actors.files.media_store import MediaStore, folder_name, media_key, rendition_key
 from motorpool.actors.video.capture_files import CAPTURE_NAMES, new_file_name
 from motorpool.codecs.reports import MediaFile
 
@@ -113,7 +113,7 @@ async def test_the_folder_is_searched_once_and_then_counted(tmp_path, monkeypatc
     quota = DeviceQuota(10_000)
     for _ in range(20):
         await save(tmp_path, "a", 100, quota)
-    assert len(searched) == 1
+    assert len(searched) == 2  # for files, and for what was made of them
     monkeypatch.setattr(file_retention, "KNOWN_FOLDERS", 2)
     for number in range(5):
         await save(tmp_path, f"b{number}", 100, quota)
@@ -125,3 +125,33 @@ async def test_without_a_quota_all_stay(tmp_path, quota):
     for _ in range(3):
         await save(tmp_path, "a", 1000, quota)
     assert len(names(tmp_path / "a")) == 3
+
+
+def test_what_was_made_of_a_file_counts_with_it_and_goes_with_it(tmp_path):
+    store = MediaStore(tmp_path)
+    old, new = (kept(tmp_path, "a", ago, 100) for ago in (50, 20))
+    for file, size in ((old, 40), (new, 60)):
+        key = media_key("a", file.name)
+        part = store.new_rendition(key, size)
+        store.save(part, bytes(size))
+        assert store.keep_rendition(part, key, "picture") == size
+    assert sweep(tmp_path, quota_bytes=300).removed == ()
+    swept = sweep(tmp_path, quota_bytes=299)
+    assert (swept.total_bytes, swept.removed) == (160, (old.name,))
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {new.name, f".made-picture-{new.name}"}
+
+
+def test_of_two_servers_that_make_a_rendition_the_first_one_counts(tmp_path):
+    store = MediaStore(tmp_path)
+    key = media_key("a", kept(tmp_path, "a", 0, 100).name)
+    parts = [store.new_rendition(key, 10) for _ in range(2)]
+    for number, part in enumerate(parts):
+        store.save(part, bytes([number]) * 10)
+        store.keep_rendition(part, key, "film")
+    with store.open(rendition_key(key, "film")) as made:
+        assert made.read(0, 10) == bytes(10)
+    # One that is ready after its file was deleted is deleted too.
+    late = store.new_rendition(key, 10)
+    store.delete(key)
+    store.keep_rendition(late, key, "picture")
+    assert list((tmp_path / "a").iterdir()) == []
