@@ -14,6 +14,8 @@ export const common = {
   "common.yes": "Yes",
   "common.no": "No",
   "common.search": "Search",
+  "common.filters": "Filters",
+  "common.filtersSet": "Filters ({count})",
   "common.noMatch": "Nothing matches.",
   "common.clear": "Clear",
   "common.ago": "{span} ago",

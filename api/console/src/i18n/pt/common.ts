@@ -14,6 +14,8 @@ export const common = {
   "common.yes": "Sim",
   "common.no": "Não",
   "common.search": "Procurar",
+  "common.filters": "Filtros",
+  "common.filtersSet": "Filtros ({count})",
   "common.noMatch": "Nada corresponde.",
   "common.clear": "Limpar",
   "common.ago": "há {span}",
