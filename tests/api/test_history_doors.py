@@ -114,6 +114,7 @@ DOORS = (
         for takes, file in (("history", "capture_file"), ("access", "photo"))
     ),
     Door("GET /devices/motion", "access", "/devices/motion?id={device}"),
+    Door("GET /devices/places", "access", "/devices/places?id={device}"),
     Door("POST /tickets/{id}/comments", "history", COMMENTS, {"text": "There", "positionId": "{position}"}),
     Door("POST /tickets/{id}/comments", "history", COMMENTS, {"text": "So", "captureId": "{capture}"}),
     Door(
