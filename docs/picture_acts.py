@@ -55,7 +55,8 @@ def ask_who(page: Page) -> None:
 
 def share(page: Page) -> None:
     """Make a link of a vehicle."""
-    page.get_by_role("button", name="Share").click()
+    page.get_by_role("button", name=re.compile("^More: ")).click()
+    page.get_by_role("menuitem", name="Share").click()
     page.get_by_role("button", name="Make a link").click()
 
 

@@ -37,7 +37,8 @@ def test_a_link_shows_one_vehicle_until_it_is_ended(server, visitor, fleet, repo
     shared, other = fleet["Van 1"], fleet["Van 2"]
     owner = visitor(server, webgl=False)
     owner.log_in(f"/vehicles/{shared}")
-    owner.page.get_by_role("complementary", name="Vehicle").get_by_role("button", name="Share").click()
+    owner.page.get_by_role("button", name="More: Van 1").click()
+    owner.page.get_by_role("menuitem", name="Share").click()
     dialog = owner.page.get_by_role("dialog", name="Share Van 1")
     expect(dialog).to_contain_text("Live video of its cameras")
     expect(dialog).to_contain_text("Nothing is shared.")

@@ -128,7 +128,7 @@ function around(at: number): SpanText {
 }
 
 /** A whole day as its date, anything else as two times. */
-function spanText(from: number, to: number, now: number, style: Style): string {
+export function spanText(from: number, to: number, now: number, style: Style): string {
   const day = resolveSpan({ from: "now/d", to: "now/d" }, from, style.zone);
   if (day && day.from === from && day.to === to) return date(from, style);
   return timeRange(from, to, now, style);

@@ -11,6 +11,7 @@ export const vehicle = {
   "vehicle.missing": "This vehicle does not exist, or is not yours.",
   "vehicle.course": "Course",
   "vehicle.place": "Place",
+  "vehicle.coordinates": "Coordinates",
   "vehicle.address": "Address",
   "vehicle.fix": "Position of",
   "vehicle.lastReport": "Last report",

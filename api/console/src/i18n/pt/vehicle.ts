@@ -11,6 +11,7 @@ export const vehicle = {
   "vehicle.missing": "Este veículo não existe, ou não é seu.",
   "vehicle.course": "Rumo",
   "vehicle.place": "Local",
+  "vehicle.coordinates": "Coordenadas",
   "vehicle.address": "Morada",
   "vehicle.fix": "Posição de",
   "vehicle.lastReport": "Última mensagem",

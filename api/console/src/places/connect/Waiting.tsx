@@ -12,7 +12,6 @@ import { applyMessage, device, loadDevice, loaded, position } from "../../state/
 import { drop, useLoaded } from "../../state/responseCache";
 import { may } from "../../state/session";
 import { now } from "../../time/clock";
-import { isMoving } from "../fleet/filters";
 import { OtherLogins } from "../vehicle/OtherLogins";
 import { StatusMark } from "../vehicle/StatusMark";
 import { Arrived } from "./Arrived";
@@ -69,7 +68,7 @@ export function Waiting({ id, tracker, trackers, host }: WaitingProps) {
       <section class="card connect-waiting" aria-label={t("connect.wait")}>
         <h2>{arrived ? found.name : t("connect.waiting", { number: found.uniqueId })}</h2>
         <p class="connect-status">
-          <StatusMark status={found.status} moving={found.status === "online" && isMoving(at)} />
+          <StatusMark of={found} at={at} />
           {found.name !== found.uniqueId && !arrived && <span>{found.name}</span>}
         </p>
         <FindingCard finding={finding} device={found} trackers={trackers} onTake={onTake} />

@@ -15,7 +15,6 @@ import { go } from "../../router";
 import { device, position } from "../../state/fleet";
 import { may, style } from "../../state/session";
 import { AttachTicket } from "../../tickets/AttachTicket";
-import { isMoving } from "../fleet/filters";
 import { historyAt, vehicleActs } from "../vehicle/acts";
 import { StatusMark } from "../vehicle/StatusMark";
 import { nameOf, VehicleLink } from "./EventRow";
@@ -131,7 +130,6 @@ interface HeadProps {
 function Head({ proof: { event }, zones, children }: HeadProps) {
   const at = Date.parse(event.eventTime);
   const found = device(event.deviceId).value;
-  const moving = found?.status === "online" && isMoving(position(event.deviceId).value);
   const act = (key: string) => vehicleActs().find((each) => each.key === key);
   const [live, command, history] = [act("live"), act("commands"), act("history")];
   useKeys("event", {
@@ -151,7 +149,7 @@ function Head({ proof: { event }, zones, children }: HeadProps) {
       </h1>
       <p class="proof-when">
         <VehicleLink id={event.deviceId} at={at} />
-        {found && <StatusMark status={found.status} moving={moving} />}
+        {found && <StatusMark of={found} at={position(event.deviceId).value} />}
         <time dateTime={event.eventTime}>
           {t("event.when.local", {
             time: dateTime(at, style.value),

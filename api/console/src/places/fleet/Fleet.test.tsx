@@ -13,6 +13,7 @@ function fleet(): FakeServer {
     deviceOf(index + 1, {
       groupId: NORTH.id * (index % 2),
       status: [6, 7].includes(index) ? "online" : "offline",
+      lastUpdate: new Date(Date.now() - 3_600_000).toISOString(),
     }),
   );
   server.positions = [positionOf(7, { speed: 30 }), positionOf(8)];
@@ -28,8 +29,8 @@ test("a user chooses what the rows show, wherever the console is opened", async 
   let page = await openPage("/account", server);
   const shown = within(await screen.findByRole("group", { name: "Rows of the list of vehicles show" }));
   const box = (label: string) => shown.getByLabelText<HTMLInputElement>(label);
-  expect(box("Number").checked).toBe(true);
-  for (const label of ["Group", "Model"]) {
+  expect(box("Number").checked).toBe(false);
+  for (const label of ["Number", "Group", "Model"]) {
     await page.user.click(box(label));
     await vi.waitFor(() => expect(box(label).checked && !box(label).disabled).toBe(true));
   }
@@ -53,7 +54,8 @@ test("a user chooses what the rows show, wherever the console is opened", async 
 
 test("filters are in the address, and back undoes them", async () => {
   const page = await openPage("/fleet?status=offline", fleet());
-  expect((await screen.findByRole("button", { name: "Offline" })).getAttribute("aria-pressed")).toBe("true");
+  const offline = await screen.findByRole("button", { name: "Offline 58" });
+  expect(offline.getAttribute("aria-pressed")).toBe("true");
   await page.click("combobox", "Group");
   await page.click("option", "North depot");
   await screen.findByText("29 of 60");
@@ -118,4 +120,72 @@ test("a zone is found by its name, and shown on the map", async () => {
   await page.expectAccessible();
   await page.click("link", "Long quay");
   await page.expectAddress(/^\/zones\/4/);
+});
+
+test("chips count the vehicles of each state, as they change", async () => {
+  const server = fleet();
+  server.devices[59] = deviceOf(60);
+  const page = await openPage("/fleet", server);
+  const chips = within(await screen.findByRole("group", { name: "Status" }));
+  const counted = () => chips.getAllByRole("button").map(({ textContent }) => textContent);
+  await screen.findByText("60 vehicles");
+  await vi.waitFor(() =>
+    expect(counted()).toEqual(["All 60", "Moving 1", "Standing 1", "Offline 57", "Never heard 1"]),
+  );
+  server.report(positionOf(8, { speed: 20 }));
+  await vi.advanceTimersByTimeAsync(1100);
+  await chips.findByRole("button", { name: "Moving 2" });
+  await page.fill("Search name or number", "Van 7");
+  await chips.findByRole("button", { name: "Moving 1" });
+  await page.click("button", "Standing 0");
+  await screen.findByText("No vehicle matches");
+});
+
+test("a vehicle that moved and was not heard of since is not said to move", async () => {
+  const server = fleet();
+  const page = await openPage("/fleet", server);
+  await row(/Van 7 .*Moving · 56 km\/h/);
+  await vi.advanceTimersByTimeAsync(300_000);
+  await row(/Van 7 .*Last heard 5 min ago · was moving 56 km\/h/);
+  await page.click("button", "Silent 1");
+  await screen.findByText("1 of 60");
+  await page.click("link", /Van 7/);
+  const panel = within(await screen.findByRole("complementary", { name: "Vehicle" }));
+  await panel.findByText("Silent");
+  expect(panel.queryByText("Moving")).toBeNull();
+  await panel.findByText("Last heard 5 min ago · was moving 56 km/h");
+});
+
+test("rows and panel say where a vehicle is: its zone, else the words of the server", async () => {
+  const server = fleet();
+  server.zones = [zoneOf(4, { name: "Long quay" })];
+  server.positions = [positionOf(7, { geofenceIds: [4] }), positionOf(8)];
+  server.answer("listDevicePlaces", [
+    { deviceId: 7, place: "Berlin" },
+    { deviceId: 8, place: "Potsdam, 3 km NE" },
+  ]);
+  const page = await openPage("/fleet", server);
+  await row(/Van 8 .*Standing · Potsdam, 3 km NE/);
+  await page.user.type(screen.getByRole("searchbox"), "Van 7");
+  // The zones are read where the search or the map shows them.
+  await row(/Van 7 .*Standing · Long quay/);
+  await page.click("link", /Van 7/);
+  const panel = within(await screen.findByRole("complementary", { name: "Vehicle" }));
+  await panel.findByText("Long quay");
+  await panel.findByText("52.50000, 13.40000");
+  await page.expectAccessible();
+});
+
+test("the panel says the state first, then the first act, and the others in a menu", async () => {
+  const server = fleet();
+  const page = await openPage("/vehicles/7", server);
+  const panel = within(await screen.findByRole("complementary", { name: "Vehicle" }));
+  const acts = await panel.findByRole("navigation", { name: "Parts of Van 7" });
+  const state = panel.getByText("Moving");
+  expect(state.compareDocumentPosition(acts) & Node.DOCUMENT_POSITION_FOLLOWING).toBeTruthy();
+  // Its protocol has no video.
+  expect([...acts.querySelectorAll(".primary")].map(({ textContent }) => textContent)).toEqual(["History"]);
+  await page.click("button", "More: Van 7");
+  await page.click("menuitem", "Settings");
+  await page.expectAddress("/vehicles/7/settings");
 });

@@ -34,9 +34,9 @@ export default function Fleet({ params }: { params: Record<string, string> }) {
   if (id !== null) classes.push("with-vehicle");
   return (
     <div class={classes.join(" ")}>
-      <FleetList chosen={id} found={found} groups={groups} />
+      <FleetList chosen={id} found={found.ids} counts={found.counts} groups={groups} />
       <ListStage label={t("fleet.vehicles")} onShow={showList}>
-        <FleetMap chosen={id} found={found} />
+        <FleetMap chosen={id} found={found.ids} />
       </ListStage>
       <SheetHandle />
       {id !== null && <VehiclePanel key={id} id={id} />}

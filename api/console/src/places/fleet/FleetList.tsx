@@ -4,13 +4,14 @@ import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
 import { Link } from "../../Link";
 import { Empty } from "../../parts/Empty";
+import { FilterBar } from "../../parts/FilterBar";
 import { Icon } from "../../parts/Icon";
 import { Skeleton } from "../../parts/Late";
 import { Picker, picked } from "../../parts/Picker";
 import { Rows } from "../../parts/Rows";
 import { go, location, withQuery } from "../../router";
 import { deviceIds, loaded } from "../../state/fleet";
-import { may } from "../../state/session";
+import { may, style } from "../../state/session";
 import { useZones } from "../../state/zones";
 import { FoldButton } from "../map/ListDrawer";
 import { columns } from "./columns";
@@ -18,15 +19,12 @@ import { FleetRow, rowHeight } from "./FleetRow";
 import { FoundPlaces } from "./FoundPlaces";
 import { type Filters, filtersOf } from "./filters";
 import { drawerOpen, foldList, listSize, showList } from "./listSize";
+import type { Filtered } from "./useFilteredVehicles";
 import { type MenuAt, VehicleMenu } from "./VehicleMenu";
+import { STATES, type VehicleState } from "./vehicleState";
 
-const STATUSES = [
-  ["", "fleet.all"],
-  ["moving", "fleet.moving"],
-  ["standing", "fleet.standing"],
-  ["offline", "status.offline"],
-  ["unknown", "status.unknown"],
-] as const;
+/** The others are rare. */
+const ALWAYS_OFFERED: readonly VehicleState[] = ["moving", "standing", "offline"];
 
 /** Zones that a search lists at most, above the vehicles. */
 const MOST_ZONES = 3;
@@ -41,11 +39,13 @@ interface FleetListProps {
   chosen: number | null;
   /** The ids that the filters leave. */
   found: readonly number[];
+  /** How many vehicles of each state there are, whichever is chosen. */
+  counts: Filtered["counts"];
   groups: readonly Group[] | null;
 }
 
 /** All vehicles that the filters leave, with search; arrows move through it. */
-export function FleetList({ chosen, found, groups }: FleetListProps) {
+export function FleetList({ chosen, found, counts, groups }: FleetListProps) {
   const filters = filtersOf(location.value.query);
   const [at, setAt] = useState(-1);
   const [menu, setMenu] = useState<MenuAt | null>(null);
@@ -92,65 +92,59 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
   return (
     <section class="fleet-list drawer-list" aria-label={t("fleet.vehicles")}>
       <div class="fleet-tools">
-        <div class="search">
-          <Icon name="search" size={18} />
-          <input
-            ref={search}
-            type="search"
-            aria-label={t("fleet.search")}
-            placeholder={t("common.search")}
-            value={filters.keyword}
-            onFocus={showList}
-            onInput={(event) => {
-              setAt(-1);
-              set({ keyword: event.currentTarget.value }, true);
-            }}
-            onKeyDown={(event) => {
-              if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-                event.preventDefault();
-                step(event.key === "ArrowDown" ? 1 : -1);
-              } else if (event.key === "Enter") {
-                open(found[Math.max(0, current)]);
-                leaveSearch();
-              } else if (event.key === "Escape") event.currentTarget.blur();
-            }}
-          />
-          <kbd>/</kbd>
-          {may("addDevices") && (
-            <Link
-              class="icon-button"
-              to="/connect"
-              aria-label={t("fleet.connect")}
-              title={t("fleet.connect")}
-            >
-              <Icon name="plus" />
-            </Link>
+        <FilterBar
+          count={Number(filters.status !== "") + Number(filters.groupId !== null)}
+          class="fleet-filters"
+          lead={
+            <div class="search">
+              <Icon name="search" size={18} />
+              <input
+                ref={search}
+                type="search"
+                aria-label={t("fleet.search")}
+                placeholder={t("common.search")}
+                value={filters.keyword}
+                onFocus={showList}
+                onInput={(event) => {
+                  setAt(-1);
+                  set({ keyword: event.currentTarget.value }, true);
+                }}
+                onKeyDown={(event) => {
+                  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+                    event.preventDefault();
+                    step(event.key === "ArrowDown" ? 1 : -1);
+                  } else if (event.key === "Enter") {
+                    open(found[Math.max(0, current)]);
+                    leaveSearch();
+                  } else if (event.key === "Escape") event.currentTarget.blur();
+                }}
+              />
+              <kbd>/</kbd>
+              {may("addDevices") && (
+                <Link
+                  class="icon-button"
+                  to="/connect"
+                  aria-label={t("fleet.connect")}
+                  title={t("fleet.connect")}
+                >
+                  <Icon name="plus" />
+                </Link>
+              )}
+              <FoldButton onFold={foldList} />
+            </div>
+          }
+        >
+          <States counts={counts} chosen={filters.status} onChoose={(status) => set({ status })} />
+          {groups && groups.length > 0 && (
+            <Picker
+              label={t("fleet.group")}
+              items={groups.map((group) => ({ id: group.id, name: group.name }))}
+              value={filters.groupId}
+              noneLabel={t("fleet.allGroups")}
+              onChange={(id) => set({ groupId: id === null ? null : Number(id) })}
+            />
           )}
-          <FoldButton onFold={foldList} />
-        </div>
-        <fieldset class="chips">
-          <legend class="hidden">{t("fleet.status")}</legend>
-          {STATUSES.map(([status, label]) => (
-            <button
-              key={status}
-              type="button"
-              class="chip"
-              aria-pressed={filters.status === status}
-              onClick={() => set({ status })}
-            >
-              {t(label)}
-            </button>
-          ))}
-        </fieldset>
-        {groups && groups.length > 0 && (
-          <Picker
-            label={t("fleet.group")}
-            items={groups.map((group) => ({ id: group.id, name: group.name }))}
-            value={filters.groupId}
-            noneLabel={t("fleet.allGroups")}
-            onChange={(id) => set({ groupId: id === null ? null : Number(id) })}
-          />
-        )}
+        </FilterBar>
       </div>
       <FoundZones keyword={filters.keyword} />
       {!loaded.value && <Skeleton label={t("common.loading")} lines={8} />}
@@ -189,6 +183,39 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
       )}
       {menu && <VehicleMenu at={menu} onClose={() => setMenu(null)} />}
     </section>
+  );
+}
+
+interface StatesProps {
+  counts: Filtered["counts"];
+  chosen: Filters["status"];
+  onChoose: (status: Filters["status"]) => void;
+}
+
+/** The states to choose from, each with how many vehicles are in it; those of none are not offered. */
+function States({ counts, chosen, onChoose }: StatesProps) {
+  const total = STATES.reduce((sum, state) => sum + counts[state], 0);
+  const offered = STATES.filter(
+    (state) => counts[state] > 0 || state === chosen || ALWAYS_OFFERED.includes(state),
+  );
+  const chip = (status: Filters["status"], label: string, count: number, about?: string) => (
+    <button
+      key={status}
+      type="button"
+      class="chip"
+      aria-pressed={chosen === status}
+      title={about}
+      onClick={() => onChoose(status)}
+    >
+      {label} <span class="chip-count">{count.toLocaleString(style.value.language)}</span>
+    </button>
+  );
+  return (
+    <fieldset class="chips">
+      <legend class="hidden">{t("fleet.status")}</legend>
+      {chip("", t("fleet.all"), total)}
+      {offered.map((state) => chip(state, t(`status.${state}`), counts[state], t(`status.about.${state}`)))}
+    </fieldset>
   );
 }
 

@@ -2,18 +2,13 @@ import { expect, test } from "vitest";
 import type { Device, Group, Position } from "../../api/types";
 import { loadAttributeWords } from "../../format/attributeWords";
 import { setLanguage } from "../../i18n/translate";
-import { COLUMNS, columnsOf, columnText, haveLine } from "./columns";
+import { COLUMNS, columnsOf, columnText } from "./columns";
 
 test("columns are those of the attribute that are known, in one order", () => {
-  expect(columnsOf(undefined)).toEqual(["number"]);
-  expect(columnsOf("model")).toEqual(["number"]);
+  expect(columnsOf(undefined)).toEqual([]);
+  expect(columnsOf("model")).toEqual([]);
   expect(columnsOf(["fuel", "of tomorrow", "group", 3])).toEqual(["group", "fuel"]);
   expect(columnsOf([])).toEqual([]);
-  expect([[], ["number"], ["number", "fuel"]].map((each) => haveLine(columnsOf(each)))).toEqual([
-    false,
-    false,
-    true,
-  ]);
 });
 
 test("a column says what is known of the vehicle", async () => {

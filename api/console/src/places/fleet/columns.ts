@@ -14,9 +14,9 @@ const OF_POSITION = ["ignition", "batteryLevel", "power", "fuelLevel", "fuel", "
 export type Column = (typeof OF_VEHICLE)[number] | (typeof OF_POSITION)[number];
 /** All that can be chosen, in the order in which they are shown. */
 export const COLUMNS: readonly Column[] = [...OF_VEHICLE, ...OF_POSITION];
-const DEFAULT: readonly Column[] = ["number"];
+const DEFAULT: readonly Column[] = [];
 
-/** The columns of an attribute; the usual ones where it is no list. */
+/** The columns of an attribute; none where it is no list. */
 export function columnsOf(attribute: unknown): readonly Column[] {
   if (!Array.isArray(attribute)) return DEFAULT;
   return COLUMNS.filter((each) => attribute.includes(each));
@@ -24,11 +24,6 @@ export function columnsOf(attribute: unknown): readonly Column[] {
 
 /** Those of the reader. */
 export const columns = computed(() => columnsOf(session.value?.attributes[COLUMNS_ATTRIBUTE]));
-
-/** Whether they have a line of their own: the number alone stands beside the status. */
-export function haveLine(shown: readonly Column[]): boolean {
-  return shown.some((each) => each !== "number");
-}
 
 export function columnLabel(column: Column): string {
   return isOfVehicle(column) ? t(`vehicle.${column}`) : (attributeWords()?.attributeName(column) ?? "");

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Device, Position } from "../../api/types";
 import { filtersOf, groupsBelow, hasPlace, matcher } from "./filters";
 
@@ -22,33 +22,23 @@ const device = (fields: Partial<Device>): Device => ({
 });
 const position = (fields: Partial<Position>) =>
   ({ latitude: 1, longitude: 1, speed: 0, attributes: {}, ...fields }) as Position;
-const shows = (query: string, one: Device, at?: Position) =>
-  matcher(filtersOf(new URLSearchParams(query)), null)(one, at);
+const shows = (keyword: string) => matcher(keyword, null)(device({}));
 
-describe("the list shows", () => {
-  test("all without filters", () => expect(shows("", device({}))).toBe(true));
+test("names and numbers that hold all words are found", () => {
+  expect(shows("")).toBe(true);
+  expect(shows("12 van")).toBe(true);
+  expect(shows("013")).toBe(true);
+  expect(shows("van 13x")).toBe(false);
+  expect(matcher("van", new Set([3]))(device({ groupId: 3 }))).toBe(true);
+  expect(matcher("van", new Set([3]))(device({ groupId: 4 }))).toBe(false);
+});
 
-  test("names and numbers that hold all words", () => {
-    expect(shows("keyword=12+van", device({}))).toBe(true);
-    expect(shows("keyword=013", device({}))).toBe(true);
-    expect(shows("keyword=van+13x", device({}))).toBe(false);
-  });
-
-  test("a status", () => {
-    expect(shows("status=offline", device({}))).toBe(false);
-    expect(shows("status=online", device({}))).toBe(true);
-    expect(shows("status=nonsense", device({}))).toBe(true);
-  });
-
-  test("what moves only while it is online", () => {
-    expect(shows("status=moving", device({}), position({ speed: 20 }))).toBe(true);
-    expect(shows("status=moving", device({ status: "offline" }), position({ speed: 20 }))).toBe(false);
-    expect(shows("status=moving", device({}), position({ speed: 20, attributes: { motion: false } }))).toBe(
-      false,
-    );
-    expect(shows("status=standing", device({}), position({}))).toBe(true);
-    expect(shows("status=standing", device({}))).toBe(false);
-  });
+test("addresses have states, or none", () => {
+  const status = (query: string) => filtersOf(new URLSearchParams(query)).status;
+  expect(status("status=moving")).toBe("moving");
+  expect(status("status=unknown")).toBe("silent");
+  expect(status("status=nonsense")).toBe("");
+  expect(status("status=toString")).toBe("");
 });
 
 test("a group holds the groups below it, also in a circle", () => {

@@ -1,24 +1,28 @@
 /** Which vehicles the list shows: the filters of the address. */
 
 import type { Device, Group, Position } from "../../api/types";
+import { STATES, type VehicleState } from "./vehicleState";
 
 export interface Filters {
   keyword: string;
-  /** `online`, `offline`, `unknown`, `moving`, `standing`, or empty for all. */
-  status: string;
+  /** A state, or `` for all. */
+  status: VehicleState | "";
   /** A group with all groups below it; null for all. */
   groupId: number | null;
 }
 
-export const STATUSES = ["online", "offline", "unknown", "moving", "standing"] as const;
+/** States as addresses have them; `unknown` is the API's word for what is silent. */
+const STATUSES: ReadonlyMap<string, VehicleState> = new Map([
+  ...STATES.map((state) => [state, state] as const),
+  ["unknown", "silent"],
+]);
 
 /** The filters of an address; what it says wrongly does not count. */
 export function filtersOf(query: URLSearchParams): Filters {
-  const status = query.get("status") ?? "";
   const group = Number(query.get("groupId"));
   return {
     keyword: query.get("keyword") ?? "",
-    status: (STATUSES as readonly string[]).includes(status) ? status : "",
+    status: STATUSES.get(query.get("status") ?? "") ?? "",
     groupId: Number.isInteger(group) && group > 0 ? group : null,
   };
 }
@@ -36,30 +40,19 @@ export function groupsBelow(
   return found;
 }
 
-/** Whether a vehicle moves: what its device says, else by its speed. */
-export function isMoving(position: Position | undefined): boolean {
-  if (!position) return false;
-  const said = position.attributes.motion;
-  return typeof said === "boolean" ? said : position.speed > 0.01;
-}
-
 /** Whether a position can be drawn: some devices send 0°, 0° while they have no fix. */
 export function hasPlace(position: Position | undefined): position is Position {
   return position !== undefined && (position.latitude !== 0 || position.longitude !== 0);
 }
 
-/** A test of vehicles. All words of the keyword must be in name or number. */
+/** A test of vehicles, whatever their state. All words of the keyword must be in name or number. */
 export function matcher(
-  filters: Filters,
+  keyword: string,
   groups: ReadonlySet<number> | null,
-): (device: Device, position: Position | undefined) => boolean {
-  const words = filters.keyword.toLowerCase().split(/\s+/).filter(Boolean);
-  return (device, position) => {
+): (device: Pick<Device, "name" | "uniqueId" | "groupId">) => boolean {
+  const words = keyword.toLowerCase().split(/\s+/).filter(Boolean);
+  return (device) => {
     if (groups && !groups.has(device.groupId)) return false;
-    if (filters.status === "moving" || filters.status === "standing") {
-      const moving = device.status === "online" && isMoving(position);
-      if (!position || moving !== (filters.status === "moving")) return false;
-    } else if (filters.status && device.status !== filters.status) return false;
     if (words.length === 0) return true;
     const known = `${device.name} ${device.uniqueId}`.toLowerCase();
     return words.every((word) => known.includes(word));

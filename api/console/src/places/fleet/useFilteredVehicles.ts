@@ -2,26 +2,39 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Group } from "../../api/types";
 import { changed, deviceIds, deviceNow, positionNow } from "../../state/fleet";
 import { type Filters, groupsBelow, matcher } from "./filters";
+import { type VehicleState, vehicleState } from "./vehicleState";
 
 const BEAT_MS = 1000;
+/** Vehicles fall silent without a message. */
+const SILENCE_MS = 15_000;
+
+export interface Filtered {
+  /** The vehicles that the filters leave. */
+  ids: readonly number[];
+  /** How many vehicles of each state keyword and group leave. */
+  counts: Readonly<Record<VehicleState, number>>;
+}
 
 /**
- * The ids that the filters leave, for list and map. What changes by messages is looked at once a second; the array is
- * then another one.
+ * What the filters leave, for list and map. What changes by messages is looked at once a second; the arrays are then
+ * other ones.
  */
-export function useFilteredVehicles(filters: Filters, groups: readonly Group[] | null): readonly number[] {
-  const ids = deviceIds.value;
+export function useFilteredVehicles(filters: Filters, groups: readonly Group[] | null): Filtered {
+  const all = deviceIds.value;
   const [beat, setBeat] = useState(0);
   useEffect(() => {
+    const next = () => setBeat((before) => before + 1);
     let timer = 0;
     const end = changed.subscribe(() => {
       timer ||= window.setTimeout(() => {
         timer = 0;
-        setBeat((before) => before + 1);
+        next();
       }, BEAT_MS);
     });
+    const silence = setInterval(next, SILENCE_MS);
     return () => {
       clearTimeout(timer);
+      clearInterval(silence);
       end();
     };
   }, []);
@@ -31,10 +44,18 @@ export function useFilteredVehicles(filters: Filters, groups: readonly Group[] |
     [groupId, groups],
   );
   return useMemo(() => {
-    const shows = matcher({ keyword, status, groupId }, below);
-    return ids.filter((id) => {
+    const shows = matcher(keyword, below);
+    const now = Date.now();
+    const ids: number[] = [];
+    const counts = { moving: 0, standing: 0, online: 0, silent: 0, offline: 0, never: 0 };
+    for (const id of all) {
       const device = deviceNow(id);
-      return device !== undefined && shows(device, positionNow(id));
-    });
-  }, [ids, beat, keyword, status, groupId, below]);
+      if (!device || !shows(device)) continue;
+      const state = vehicleState(device, positionNow(id), now);
+      counts[state] += 1;
+      if (status === "" || status === state || (status === "online" && device.status === "online"))
+        ids.push(id);
+    }
+    return { ids, counts };
+  }, [all, beat, keyword, status, below]);
 }

@@ -10,7 +10,6 @@ import { useLoaded } from "../../state/responseCache";
 import { session } from "../../state/session";
 import { camerasOf } from "../../video/channels";
 import { FleetMap } from "../fleet/FleetMap";
-import { isMoving } from "../fleet/filters";
 import { StatusMark } from "../vehicle/StatusMark";
 import { Facts } from "../vehicle/VehiclePanel";
 import "../fleet/fleet.css";
@@ -60,7 +59,7 @@ function Row({ id }: { id: number }) {
   return (
     <Link to={`/vehicles/${id}`}>
       <strong>{found.name}</strong>
-      <StatusMark status={found.status} moving={found.status === "online" && isMoving(position(id).value)} />
+      <StatusMark of={found} at={position(id).value} />
     </Link>
   );
 }

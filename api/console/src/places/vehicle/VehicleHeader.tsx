@@ -4,7 +4,7 @@ import { Link } from "../../Link";
 import { Icon } from "../../parts/Icon";
 import { Tabs } from "../../parts/Tabs";
 import { go } from "../../router";
-import { device } from "../../state/fleet";
+import { device, position } from "../../state/fleet";
 import { vehicleActs } from "./acts";
 import { StatusMark } from "./StatusMark";
 import "./vehicle.css";
@@ -36,7 +36,7 @@ export function VehicleHeader({ id, chosen }: { id: number; chosen: string }) {
         <Icon name="back" />
       </Link>
       <h1>{name}</h1>
-      {found && <StatusMark status={found.status} />}
+      {found && <StatusMark of={found} at={position(id).value} />}
       <Tabs
         label={t("vehicle.tabs", { name })}
         chosen={chosen}

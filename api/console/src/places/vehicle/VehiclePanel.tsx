@@ -5,7 +5,6 @@ import { dateTime, duration, utc } from "../../format/times";
 import { altitude, speed } from "../../format/units";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
-import { Link } from "../../Link";
 import { copy } from "../../parts/copy";
 import { Empty } from "../../parts/Empty";
 import { Icon } from "../../parts/Icon";
@@ -13,18 +12,20 @@ import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { go, location, withQuery } from "../../router";
 import { device, loadDevice, loaded, position } from "../../state/fleet";
-import { useMotion } from "../../state/motion";
+import { useMotion } from "../../state/onScreen";
 import { read, useLoaded } from "../../state/responseCache";
-import { may, style } from "../../state/session";
+import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import { NewestEvents } from "../events/NewestEvents";
 import { OpenAlarms } from "../events/OpenAlarms";
-import { hasPlace, isMoving } from "../fleet/filters";
-import { openSharing } from "../share/sharing";
+import { hasPlace } from "../fleet/filters";
+import { usePlace } from "../fleet/place";
+import { lastHeard } from "../fleet/stateText";
+import { vehicleState } from "../fleet/vehicleState";
 import { vehicleActs } from "./acts";
-import { MakeTicket } from "./MakeTicket";
 import { StatusMark } from "./StatusMark";
 import { Values } from "./Values";
+import { VehicleActs } from "./VehicleActs";
 import "./vehicle.css";
 
 /** A vehicle beside the map: what it does, where, and what can be done with it. */
@@ -61,21 +62,6 @@ export function VehiclePanel({ id }: { id: number }) {
       {!found && details.problem === null && <Skeleton label={t("common.loading")} lines={5} />}
       {found && (
         <>
-          <nav class="vehicle-acts" aria-label={t("vehicle.tabs", { name: found.name })}>
-            {acts.map((act) => (
-              <Link key={act.key} class="button" to={act.to(id)}>
-                <Icon name={act.icon} size={18} />
-                {t(act.label)}
-              </Link>
-            ))}
-            {may("share") && (
-              <button type="button" onClick={() => openSharing(id)}>
-                <Icon name="share" size={18} />
-                {t("share.share")}
-              </button>
-            )}
-            <MakeTicket deviceId={id} />
-          </nav>
           <OpenAlarms id={id} />
           <Facts of={found} at={position(id).value} />
         </>
@@ -95,25 +81,36 @@ interface FactsProps {
 export function Facts({ of, at, brief = false }: FactsProps) {
   const groups = useLoaded("groups", () => read<Group[]>("/groups", { excludeAttributes: true }));
   const group = groups.value?.find((each) => each.id === of.groupId);
-  const moving = of.status === "online" && isMoving(at);
+  const state = vehicleState(of, at, now.value);
+  const moving = state === "moving";
   const motion = useMotion(of.id).value;
-  const since = motion && motion.moving === moving ? Date.parse(motion.since) : null;
+  const isOf = motion && (motion.moving ? moving : state === "standing");
+  const since = isOf ? Date.parse(motion.since) : null;
+  const place = usePlace(of.id);
   return (
     <>
       <p class="vehicle-state">
-        <StatusMark status={of.status} moving={moving} />
+        <StatusMark of={of} at={at} />
         {at && moving && <strong>{speed(at.speed, style.value)}</strong>}
         {since !== null && (
           <span class="vehicle-since" title={`${dateTime(since, style.value)} · ${utc(since)}`}>
-            {t(moving ? "fleet.for" : "fleet.standingFor", {
-              span: duration(now.value - since, style.value),
-            })}
+            {t("fleet.for", { span: duration(now.value - since, style.value) })}
           </span>
+        )}
+        {(state === "silent" || state === "offline") && (
+          <span class="vehicle-since">{lastHeard(of, at, now.value, style.value)}</span>
         )}
         {of.disabled && <span class="badge">{t("vehicle.disabled")}</span>}
       </p>
+      {place && (
+        <p class="vehicle-where">
+          <Icon name="pin" size={16} />
+          {place}
+        </p>
+      )}
+      {!brief && <VehicleActs of={of} at={at} />}
       <dl class="facts">
-        {at && <PlaceFacts at={at} moving={moving} />}
+        {at && <PlaceFacts at={at} moving={moving} place={place} />}
         {!at && loaded.value && (
           <div>
             <dt>{t("vehicle.place")}</dt>
@@ -137,16 +134,16 @@ export function Facts({ of, at, brief = false }: FactsProps) {
   );
 }
 
-function PlaceFacts({ at, moving }: { at: Position; moving: boolean }) {
+function PlaceFacts({ at, moving, place }: { at: Position; moving: boolean; place: string | null }) {
   const text = coordinates(at.latitude, at.longitude, style.value);
   return (
     <>
       {!hasPlace(at) && <Fact label={t("vehicle.place")} text={t("fleet.noFix")} />}
       {hasPlace(at) && (
         <>
-          <Fact label={t("vehicle.address")} text={at.address} />
+          {at.address !== place && <Fact label={t("vehicle.address")} text={at.address} />}
           <div>
-            <dt>{t("vehicle.place")}</dt>
+            <dt>{t("vehicle.coordinates")}</dt>
             <dd>
               {text}
               <button

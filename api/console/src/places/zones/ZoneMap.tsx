@@ -9,6 +9,7 @@ import { ZoneLayers } from "../../map/zones";
 import { go, location, withQuery } from "../../router";
 import { snapshot } from "../../state/fleet";
 import { may, server, session, style } from "../../state/session";
+import type { Filters } from "../fleet/filters";
 import { useFilteredVehicles } from "../fleet/useFilteredVehicles";
 import { vehicleOf } from "../fleet/vehicleOf";
 import { preferredView, readView, writeView } from "../fleet/view";
@@ -34,7 +35,7 @@ interface Opened {
   marks: VehicleMarks;
 }
 
-const ALL_VEHICLES = { keyword: "", status: "", groupId: null };
+const ALL_VEHICLES: Filters = { keyword: "", status: "", groupId: null };
 
 const PLACED = { begins: false, comes: false };
 const MARGIN_PX = 60;
@@ -64,7 +65,7 @@ export function ZoneMap({ zones, isOpen, editing, onOpen, onHandles, onView }: Z
     opened?.layers.set([...others, ...own]);
   }, [opened, drawn, id, record, shape, handles]);
 
-  const vehicles = useFilteredVehicles(ALL_VEHICLES, null);
+  const { ids: vehicles } = useFilteredVehicles(ALL_VEHICLES, null);
   useEffect(() => {
     if (!document.hidden) opened?.marks.set(vehicles.flatMap((each) => vehicleOf(each) ?? []));
   }, [opened, vehicles]);

@@ -72,7 +72,7 @@ test("a command is kept for a vehicle that is offline, cancelled, and answered o
   const page = await openPage("/vehicles/1/commands", server);
   const queue = within(await screen.findByRole("region", { name: "Kept until the vehicle comes" }));
   server.saveDevice({ ...deviceOf(1, { name: "Van 401" }), status: "offline" });
-  await screen.findByText("Offline");
+  await screen.findByText("Never heard");
   await choose(page, "Report the position now");
   await queue.findByText(/by you/);
   await page.user.click(queue.getByRole("button", { name: "Cancel Report the position now" }));

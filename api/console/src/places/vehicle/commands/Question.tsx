@@ -53,7 +53,7 @@ export function Question({ id, name, command, onCancel, onSend }: QuestionProps)
       }
     >
       <p>
-        <strong>{name}</strong> {found && <StatusMark status={found.status} />}
+        <strong>{name}</strong> {found && <StatusMark of={found} at={at} />}
       </p>
       <p class={safe ? "" : "command-fast"}>
         {t(

@@ -4,8 +4,9 @@ import { Problem as Refused } from "../../../api/call";
 import { t } from "../../../i18n/translate";
 import { useKeys } from "../../../keys/listen";
 import { Empty } from "../../../parts/Empty";
+import { FilterBar } from "../../../parts/FilterBar";
 import { Problem } from "../../../parts/Problem";
-import { TimeField } from "../../../parts/TimeField";
+import { spanText, TimeField } from "../../../parts/TimeField";
 import { go, location, withQuery } from "../../../router";
 import { device, loadDevice } from "../../../state/fleet";
 import { useLoaded } from "../../../state/responseCache";
@@ -93,23 +94,31 @@ function Spans({ id }: { id: number }) {
   return (
     <div ref={box} class="history-body">
       <div class="history-bar">
-        <TimeField
-          label={t("history.span")}
-          value={text}
-          now={now.value}
-          style={style.value}
-          onSpan={(next) => choose(next)}
-          onMoment={chooseMoment}
-        />
-        <div class="button-row history-days">
-          <button type="button" class="quiet" onClick={() => choose(YESTERDAY)}>
-            {t("time.yesterday")}
-          </button>
-          <button type="button" class="quiet" onClick={() => choose(WEEK)}>
-            {t("time.week")}
-          </button>
-        </div>
-        {span && <Save deviceId={id} span={span} />}
+        <FilterBar
+          label={span ? spanText(span.from, span.to, now.value, style.value) : undefined}
+          lead={
+            <>
+              <div class="button-row history-days">
+                <button type="button" class="quiet" onClick={() => choose(YESTERDAY)}>
+                  {t("time.yesterday")}
+                </button>
+                <button type="button" class="quiet" onClick={() => choose(WEEK)}>
+                  {t("time.week")}
+                </button>
+              </div>
+              {span && <Save deviceId={id} span={span} />}
+            </>
+          }
+        >
+          <TimeField
+            label={t("history.span")}
+            value={text}
+            now={now.value}
+            style={style.value}
+            onSpan={(next) => choose(next)}
+            onMoment={chooseMoment}
+          />
+        </FilterBar>
       </div>
       {span ? (
         <SpanView id={id} span={span} moment={moment} onSpan={choose} />

@@ -1,8 +1,6 @@
-import type { ComponentType } from "preact";
+import type { ComponentChildren, ComponentType } from "preact";
 import { useState } from "preact/hooks";
-import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
-import { Icon } from "../../parts/Icon";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import type NewTicket from "../../tickets/NewTicket";
@@ -10,11 +8,17 @@ import { useCompanies } from "../../tickets/useCompanies";
 
 type NewTicketProps = Parameters<typeof NewTicket>[0];
 
-/** A button, and a key, that make a ticket about the vehicle; nothing for those who can make none. */
-export function MakeTicket({ deviceId }: { deviceId: number }) {
+interface MakeTicket {
+  /** Asks what the ticket is about; null for those who can make none. */
+  open: (() => void) | null;
+  dialog: ComponentChildren;
+}
+
+/** A way to make a ticket about a vehicle, and its key. */
+export function useMakeTicket(deviceId: number): MakeTicket {
   const companies = useCompanies()?.filter(({ disabled }) => !disabled) ?? [];
   const [Shown, setShown] = useState<ComponentType<NewTicketProps> | null>(null);
-  async function open() {
+  async function load() {
     try {
       const loaded = await import("../../tickets/NewTicket");
       setShown(() => loaded.default);
@@ -22,20 +26,13 @@ export function MakeTicket({ deviceId }: { deviceId: number }) {
       toast(sentenceOf(problem), "bad");
     }
   }
+  const open = companies.length > 0 ? () => void load() : null;
   useKeys("vehicle", {
     ticket: () => {
-      if (companies.length > 0) void open();
-      return companies.length > 0;
+      open?.();
+      return open !== null;
     },
   });
-  if (companies.length === 0) return null;
-  return (
-    <>
-      <button type="button" onClick={() => void open()}>
-        <Icon name="plus" size={18} />
-        {t("event.ticket")}
-      </button>
-      {Shown && <Shown deviceId={deviceId} companies={companies} onClose={() => setShown(null)} />}
-    </>
-  );
+  const dialog = Shown && <Shown deviceId={deviceId} companies={companies} onClose={() => setShown(null)} />;
+  return { open, dialog };
 }

@@ -13,7 +13,9 @@ test("a key makes a ticket about the vehicle that is open", async () => {
   ]);
   server.answer("createTicket", ticketOf(1, { number: 12 }));
   const page = await openPage("/vehicles/9", server);
-  await screen.findByRole("button", { name: "Make a ticket" });
+  await page.click("button", "More: Van 9");
+  await screen.findByRole("menuitem", { name: "Make a ticket" });
+  await page.press("{Escape}");
   await page.press("t");
   await screen.findByRole("dialog", { name: "Make a ticket" });
   expect(document.activeElement).toBe(screen.getByLabelText("What is it about?"));
