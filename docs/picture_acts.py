@@ -1,5 +1,6 @@
 """What is done at places of the console before docs/pictures.py takes their pictures."""
 
+import re
 from collections.abc import Callable, Mapping
 
 from playwright.sync_api import Page

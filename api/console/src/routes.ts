@@ -23,6 +23,8 @@ export interface Route {
   load: Chunk;
   /** Open to people who are not logged in, and drawn without the rail. */
   open?: boolean;
+  /** Has a map beside its list, which is seen while the place is loaded. */
+  map?: boolean;
   /** Open to guests of a share link, who see the page of guests at all other addresses. */
   guest?: boolean;
 }
@@ -66,17 +68,17 @@ async function beside(place: ReturnType<Chunk>, shown: Promise<void>) {
 }
 
 export const routes: readonly Route[] = [
-  { pattern: "/", load: fleet },
-  { pattern: "/fleet", load: fleet },
-  { pattern: "/vehicles/:id", load: fleet },
+  { pattern: "/", load: fleet, map: true },
+  { pattern: "/fleet", load: fleet, map: true },
+  { pattern: "/vehicles/:id", load: fleet, map: true },
   { pattern: "/vehicles/:id/history", load: vehicleHistory },
   { pattern: "/vehicles/:id/live", load: vehicleLive, guest: true },
   { pattern: "/vehicles/:id/commands", load: vehicleCommands },
   { pattern: "/vehicles/:id/settings", load: vehicleSettings },
   { pattern: "/live", load: live },
   { pattern: "/library", load: library },
-  { pattern: "/zones", load: zones },
-  { pattern: "/zones/:id", load: zones },
+  { pattern: "/zones", load: zones, map: true },
+  { pattern: "/zones/:id", load: zones, map: true },
   { pattern: "/vehicles/:id/events", load: vehicleEvents },
   { pattern: "/events", load: events },
   { pattern: "/events/:id", load: eventProof },

@@ -38,7 +38,7 @@ export function SpeedGraph({ track, cursor }: { track: Track; cursor: Cursor }) 
             line: color("accent"),
             grid: color("edge"),
             text: color("faint"),
-            font: `12px ${fontFamily}`,
+            font: `13px ${fontFamily}`,
             gutter,
             label: (value) => number(value, 0, look),
           },

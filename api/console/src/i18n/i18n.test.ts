@@ -3,15 +3,17 @@ import { en as start } from "./en";
 import { connect } from "./en/connect";
 import { server } from "./en/server";
 import { values as ofValues } from "./en/values";
+import { words } from "./en/words";
 import { madeUp } from "./pseudo";
 import { pt as startPt } from "./pt";
 import { connect as connectPt } from "./pt/connect";
 import { server as serverPt } from "./pt/server";
 import { values as ofValuesPt } from "./pt/values";
+import { words as wordsPt } from "./pt/words";
 import { chooseLanguage, fill, type Key, loadTexts, type Message, setLanguage, t } from "./translate";
 
-const en: Record<Key, Message> = { ...start, ...connect, ...server, ...ofValues };
-const pt: Record<Key, Message> = { ...startPt, ...connectPt, ...serverPt, ...ofValuesPt };
+const en: Record<Key, Message> = { ...start, ...connect, ...server, ...ofValues, ...words };
+const pt: Record<Key, Message> = { ...startPt, ...connectPt, ...serverPt, ...ofValuesPt, ...wordsPt };
 const keys = Object.keys(en) as Key[];
 const forms = (message: Message) => (typeof message === "string" ? [message] : Object.values(message));
 const values = (message: Message) =>

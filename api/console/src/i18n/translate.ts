@@ -5,12 +5,18 @@ import type { en } from "./en";
 import type { connect } from "./en/connect";
 import type { server } from "./en/server";
 import type { values } from "./en/values";
+import type { words } from "./en/words";
 
 /** A text, or one for each plural category of `count` (https://cldr.unicode.org/index/cldr-spec/plural-rules). */
 export type Message = string | ({ other: string } & Partial<Record<Intl.LDMLPluralRule, string>>);
 /** The texts that are loaded at the start. */
 export type Texts = Record<keyof typeof en, Message>;
-export type Key = keyof typeof en | keyof typeof connect | keyof typeof server | keyof typeof values;
+export type Key =
+  | keyof typeof en
+  | keyof typeof connect
+  | keyof typeof server
+  | keyof typeof values
+  | keyof typeof words;
 export type Values = Record<string, string | number>;
 
 /** Languages by their code; `qps` is made up, for tests. */
@@ -34,6 +40,10 @@ const parts = {
   values: {
     en: async () => (await import("./en/values")).values,
     pt: async () => (await import("./pt/values")).values,
+  },
+  words: {
+    en: async () => (await import("./en/words")).words,
+    pt: async () => (await import("./pt/words")).words,
   },
 } as const;
 export type Part = keyof typeof parts;

@@ -64,7 +64,7 @@ export class PointsOfInterest implements Drawn {
       layout: {
         "text-field": ["get", "name"],
         "text-font": font,
-        "text-size": 11,
+        "text-size": 13,
         "text-anchor": "left",
         "text-offset": [0.7, 0],
       },

@@ -236,7 +236,7 @@ function addLayers({ map }: BaseMap, colors: Colors, font: string[]): void {
     layout: {
       "text-field": ["get", "number"],
       "text-font": font,
-      "text-size": 12,
+      "text-size": 13,
       "text-allow-overlap": true,
       "text-ignore-placement": true,
     },
@@ -250,7 +250,7 @@ function addLayers({ map }: BaseMap, colors: Colors, font: string[]): void {
     layout: {
       "text-field": ["get", "label"],
       "text-font": font,
-      "text-size": 12,
+      "text-size": 13,
       "text-anchor": "top",
       "text-offset": [0, 1.1],
     },

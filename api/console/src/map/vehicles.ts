@@ -136,7 +136,7 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
     "icon-allow-overlap": true,
     "icon-padding": 0,
   } as const;
-  const name = { "text-field": ["get", "name"], "text-font": font, "text-size": 12 } as const;
+  const name = { "text-field": ["get", "name"], "text-font": font, "text-size": 13 } as const;
   const alarms = (source: string) => ({
     id: `vehicle-alarms-${source}`,
     type: "symbol",
@@ -150,7 +150,7 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
       "icon-ignore-placement": true,
       "text-field": ["get", "alarmWord"],
       "text-font": font,
-      "text-size": 12,
+      "text-size": 13,
       "text-anchor": "left",
       "text-offset": [1.7, -0.95],
       "text-optional": true,
@@ -200,7 +200,7 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
       layout: {
         "text-field": ["get", "label"],
         "text-font": font,
-        "text-size": 12,
+        "text-size": 13,
         "text-allow-overlap": true,
         "text-padding": 8,
       },

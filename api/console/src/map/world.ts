@@ -111,7 +111,7 @@ export function worldLayers(colors: Colors): LayerSpecification[] {
         "icon-image": "city",
         "text-field": ["get", "name"],
         "text-font": FONT,
-        "text-size": ["interpolate", ["linear"], ["get", "thousands"], 100, 11, 5000, 14],
+        "text-size": ["interpolate", ["linear"], ["get", "thousands"], 100, 13, 5000, 15],
         "text-anchor": "left",
         "text-offset": [0.45, 0],
         "symbol-sort-key": ["-", ["get", "thousands"]],
@@ -128,7 +128,7 @@ export function worldLayers(colors: Colors): LayerSpecification[] {
       layout: {
         "text-field": ["get", "name"],
         "text-font": FONT,
-        "text-size": ["interpolate", ["linear"], ["zoom"], 1, 11, 6, 16],
+        "text-size": ["interpolate", ["linear"], ["zoom"], 1, 13, 6, 16],
         "text-letter-spacing": 0.08,
         "text-max-width": 7,
         "symbol-sort-key": ["-", ["get", "area"]],

@@ -160,7 +160,7 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
       layout: {
         "text-field": ["get", "name"],
         "text-font": font,
-        "text-size": 12,
+        "text-size": 13,
         "text-max-width": 9,
         "text-anchor": ["get", "anchor"],
       },

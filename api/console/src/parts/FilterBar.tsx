@@ -7,7 +7,7 @@ interface FilterBarProps {
   /** How many filters are set, which the button tells. */
   count?: number;
   /** What the button says instead of *Filters*, such as the chosen span. */
-  label?: string;
+  label?: string | undefined;
   /** What is never folded away, such as the search or the way to save. */
   lead?: ComponentChildren;
   /** A class of the box around the filters, which lays them out. */

@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { t } from "../i18n/translate";
 import { Icon } from "./Icon";
+import { plain } from "./plain";
 import { Rows } from "./Rows";
 import { hasTouch } from "./touch";
 
@@ -9,6 +10,8 @@ export interface Pick {
   name: string;
   /** A second name that is searched as well, such as a number. */
   note?: string;
+  /** Other words for it, which are searched and not shown. */
+  words?: string;
 }
 
 interface PickerProps {
@@ -26,12 +29,12 @@ interface PickerProps {
 /** Pixels; a fingertip needs more. */
 export const OPTION_HEIGHT = hasTouch ? 44 : 36;
 
-/** Items whose name or note holds all words. */
+/** Items whose name, note or other words hold all words of a text. */
 export function picked<T extends Pick>(items: readonly T[], text: string): readonly T[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = plain(text).split(/\s+/).filter(Boolean);
   if (words.length === 0) return items;
   return items.filter((item) => {
-    const known = `${item.name} ${item.note ?? ""}`.toLowerCase();
+    const known = plain(`${item.name} ${item.note ?? ""} ${item.words ?? ""}`);
     return words.every((word) => known.includes(word));
   });
 }

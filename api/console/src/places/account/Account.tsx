@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { t } from "../../i18n/translate";
+import { location } from "../../router";
 import "./account.css";
 import { Codes } from "./Codes";
 import { Password } from "./Password";
@@ -11,6 +12,12 @@ import { Tokens } from "./Tokens";
 
 /** What users set about themselves. */
 export default function Account() {
+  const section = location.value.query.get("section");
+  useEffect(() => {
+    const heading = section && document.getElementById(section)?.querySelector("h2");
+    // The heading, so that the next Tab is at the first field of the section.
+    if (heading) heading.focus();
+  }, [section]);
   useEffect(() => {
     document.title = `${t("account.title")} · Motorpool`;
   }, []);

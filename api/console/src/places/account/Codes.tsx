@@ -23,7 +23,7 @@ export function Codes() {
   }
 
   return (
-    <Section title={t("account.totp")} text={t("account.totpText")} said={said}>
+    <Section name="codes" title={t("account.totp")} text={t("account.totpText")} said={said}>
       {secret === null ? (
         <div class="button-row">
           <button type="button" disabled={busy} onClick={() => void begin()}>

@@ -22,7 +22,7 @@ export function Password() {
   }
 
   return (
-    <Section title={t("account.password")} text={t("account.passwordText")} said={said}>
+    <Section name="password" title={t("account.password")} text={t("account.passwordText")} said={said}>
       <form class="form-grid" onSubmit={(event) => void submit(event)}>
         <PasswordField
           label={t("account.currentPassword")}

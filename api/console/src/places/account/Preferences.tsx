@@ -32,7 +32,12 @@ export function Preferences() {
   const set = (key: string) => (value: string | number | null) =>
     void save(() => saveAttributes({ [key]: value || null }));
   return (
-    <Section title={t("account.preferences")} said={said} {...(forced && { text: t("account.forced") })}>
+    <Section
+      name="preferences"
+      title={t("account.preferences")}
+      said={said}
+      {...(forced && { text: t("account.forced") })}
+    >
       <div class="form-grid">
         <Select
           label={t("account.language")}

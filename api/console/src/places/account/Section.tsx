@@ -2,6 +2,8 @@ import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
 interface SectionProps {
+  /** What the parameter `section` of the address names it by. */
+  name?: string;
   title: string;
   text?: string;
   /** Why the last change was refused. */
@@ -10,11 +12,13 @@ interface SectionProps {
 }
 
 /** A titled part of the page. */
-export function Section({ title, text, said, children }: SectionProps) {
+export function Section({ name, title, text, said, children }: SectionProps) {
   const id = useId();
   return (
-    <section class="card" aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
+    <section class="card" id={name} aria-labelledby={id}>
+      <h2 id={id} tabIndex={-1}>
+        {title}
+      </h2>
       {text && <p class="card-text">{text}</p>}
       {children}
       {said && (

@@ -18,7 +18,7 @@ export function Sessions() {
     (a, b) => Number(b.current) - Number(a.current) || b.lastUsed.localeCompare(a.lastUsed),
   );
   return (
-    <Section title={t("account.sessions")} text={t("account.sessionsText")} said={said}>
+    <Section name="sessions" title={t("account.sessions")} text={t("account.sessionsText")} said={said}>
       {sessions.problem !== null && <Problem problem={sessions.problem} onRetry={sessions.reload} />}
       {!sessions.value && sessions.problem === null && <Skeleton label={t("common.loading")} />}
       <ul class="records">

@@ -8,7 +8,7 @@ export function Shares() {
   const shares = useShares();
   if (session.value?.temporary) return null;
   return (
-    <Section title={t("share.links")} text={t("share.linksText")}>
+    <Section name="shares" title={t("share.links")} text={t("share.linksText")}>
       <ShareList shares={shares} />
     </Section>
   );

@@ -34,7 +34,7 @@ export function Tokens() {
   }
 
   return (
-    <Section title={t("account.tokens")} text={t("account.tokensText")} said={said}>
+    <Section name="tokens" title={t("account.tokens")} text={t("account.tokensText")} said={said}>
       {tokens.problem !== null && <Problem problem={tokens.problem} onRetry={tokens.reload} />}
       {tokens.value?.length === 0 && <p class="card-text">{t("account.noTokens")}</p>}
       <ul class="records">

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
+import { useKeys } from "../../keys/listen";
 import { Link } from "../../Link";
 import { Icon } from "../../parts/Icon";
 import { go, withQuery } from "../../router";
@@ -16,6 +17,7 @@ export function ChooseTracker({ trackers }: { trackers: readonly Tracker[] }) {
     // On a phone the keyboard would cover the list.
     if (matchMedia("(pointer: fine)").matches) search.current?.focus();
   }, []);
+  useKeys("anywhere", { search: () => search.current?.select() });
   const isNumber = NUMBER.test(text.trim());
   const found = isNumber ? [] : searched(trackers, text);
   const first = found[0];

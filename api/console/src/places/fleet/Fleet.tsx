@@ -34,6 +34,7 @@ export default function Fleet({ params }: { params: Record<string, string> }) {
   if (id !== null) classes.push("with-vehicle");
   return (
     <div class={classes.join(" ")}>
+      {id === null && <h1 class="hidden">{t("fleet.title")}</h1>}
       <FleetList chosen={id} found={found.ids} counts={found.counts} groups={groups} />
       <ListStage label={t("fleet.vehicles")} onShow={showList}>
         <FleetMap chosen={id} found={found.ids} />

@@ -147,7 +147,9 @@ export function FleetList({ chosen, found, counts, groups }: FleetListProps) {
         </FilterBar>
       </div>
       <FoundZones keyword={filters.keyword} />
-      {!loaded.value && <Skeleton label={t("common.loading")} lines={8} />}
+      {!loaded.value && (
+        <Skeleton label={t("common.loading")} lines={16} rowHeight={rowHeight(columns.value)} />
+      )}
       {loaded.value && listed === 0 && <Nothing hasFilters={isFiltered(filters)} />}
       {listed > 0 && (
         <Rows

@@ -1,5 +1,3 @@
-import { t } from "../../i18n/translate";
-import { Late, Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { Toasts } from "../../parts/Toast";
 import { location, match } from "../../router";
@@ -7,7 +5,7 @@ import { codesRoute, routes } from "../../routes";
 import { expired, limited, session } from "../../state/session";
 import { GuestFrame } from "../share/GuestFrame";
 import { Frame } from "./Frame";
-import { Outlet } from "./Outlet";
+import { Outlet, PlaceSkeleton } from "./Outlet";
 import { SessionDialog } from "./SessionDialog";
 import { failure } from "./start";
 
@@ -15,7 +13,7 @@ import { failure } from "./start";
 export function App() {
   const { path } = location.value;
   const route = routes.find((each) => match(each.pattern, path));
-  if (session.value === undefined) return <Starting />;
+  if (session.value === undefined) return <Starting onMap={route?.map ?? false} />;
   if (session.value?.temporary) return <GuestFrame route={route} />;
   if (limited.value) {
     return (
@@ -38,7 +36,8 @@ export function App() {
   );
 }
 
-function Starting() {
+/** What is seen until session and language are there: the form of what comes. */
+function Starting({ onMap }: { onMap: boolean }) {
   if (failure.value) {
     return (
       <main class="starting">
@@ -47,10 +46,11 @@ function Starting() {
     );
   }
   return (
-    <main class="starting">
-      <Late>
-        <Skeleton label={t("common.loading")} />
-      </Late>
-    </main>
+    <div class="frame">
+      <div class="rail" />
+      <main>
+        <PlaceSkeleton map={onMap} />
+      </main>
+    </div>
   );
 }

@@ -94,3 +94,103 @@ test("others are not told, and a new connection takes nothing for granted", asyn
   server.push({ conditions: [condition] });
   expect(screen.queryByText(/The clock of the server was set\./)).toBeNull();
 });
+
+/** What a new user would try, and what the palette offers for it, among others. */
+const WORDS = {
+  en: {
+    map: "Fleet",
+    vehicles: "Fleet",
+    geofence: "Zones",
+    alarm: "Events",
+    notifications: "Events",
+    "add vehicle": "Connect a tracker",
+    gps: "Connect a tracker",
+    "draw zone": "New zone",
+    camera: "Live",
+    video: "Van 8 · Live",
+    report: "Van 8 · History",
+    trips: "Van 8 · History",
+    stops: "Van 8 · History",
+    route: "Van 8 · History",
+    mileage: "Van 8 · History",
+    export: "Van 8 · History",
+    excel: "Van 8 · History",
+    "engine 8": "Van 8 · Commands",
+    rename: "Van 8 · Settings",
+    track: "Van 8 · Follow on the map",
+    link: "Van 8 · Share",
+    settings: "Account",
+    profile: "Account",
+    password: "PasswordAccount",
+    units: "Language and unitsAccount",
+    timezone: "Language and unitsAccount",
+    "2fa": "One-time codesAccount",
+    api: "TokensAccount",
+    dark: "Theme: Dark",
+    "night mode": "Theme: Dark",
+    language: "Language: Português",
+    portugues: "Language: Português",
+    help: "Keys",
+    "sign out": "Log out",
+    logout: "Log out",
+  },
+  pt: {
+    mapa: "Frota",
+    geocerca: "Zonas",
+    alarmes: "Eventos",
+    camaras: "Ao vivo",
+    video: "Van 8 · Em direto",
+    relatorio: "Van 8 · Histórico",
+    viagens: "Van 8 · Histórico",
+    paragens: "Van 8 · Histórico",
+    exportar: "Van 8 · Histórico",
+    motor: "Van 8 · Comandos",
+    definicoes: "Conta",
+    senha: "Palavra-passeConta",
+    unidades: "Língua e unidadesConta",
+    escuro: "Tema: Escuro",
+    english: "Língua: English",
+    ajuda: "Teclas",
+    "terminar sessão": "Sair",
+  },
+} as const;
+
+test.each(["en", "pt"] as const)(
+  "the palette knows the words that a new user would try (%s)",
+  async (language) => {
+    const server = new FakeServer();
+    server.user = userOf({ attributes: { language } });
+    server.devices = [deviceOf(8)];
+    const page = await openPage("/zones", server);
+    await screen.findByRole("region", { name: /Zon/ });
+    await page.press("{Control>}k{/Control}");
+    const palette = within(screen.getByRole("dialog"));
+    const field = palette.getByRole("combobox");
+    for (const [word, wanted] of Object.entries(WORDS[language])) {
+      await page.user.clear(field);
+      await page.user.type(field, word);
+      await waitFor(() => {
+        const offered = palette.queryAllByRole("option").map(({ textContent }) => textContent);
+        expect(offered, word).toContain(wanted);
+      });
+    }
+    await page.user.clear(field);
+    // There is no page of it.
+    await page.user.type(field, "driver");
+    await waitFor(() => expect(palette.queryAllByRole("option")).toEqual([]));
+  },
+);
+
+test("the palette sets a theme, and leads to a part of the account", async () => {
+  const server = new FakeServer();
+  const page = await openPage("/zones", server);
+  await screen.findByRole("heading", { level: 1 });
+  await page.press("{Control>}k{/Control}");
+  await page.press("theme dark{Enter}");
+  await waitFor(() => expect(server.user?.attributes["console.theme"]).toBe("dark"));
+  expect(document.documentElement.dataset.theme).toBe("dark");
+  await page.press("{Control>}k{/Control}");
+  await page.press("password{Enter}");
+  await page.expectAddress("/account?section=password");
+  await waitFor(() => expect(document.activeElement?.textContent).toBe("Password"));
+});

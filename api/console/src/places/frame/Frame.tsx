@@ -1,5 +1,5 @@
-import { useState } from "preact/hooks";
-import { t } from "../../i18n/translate";
+import { useEffect, useState } from "preact/hooks";
+import { loadTexts, t } from "../../i18n/translate";
 import { Help } from "../../keys/Help";
 import { useKeys } from "../../keys/listen";
 import { Palette } from "../../keys/Palette";
@@ -63,6 +63,7 @@ export function Frame({ route }: { route: Route | undefined }) {
 /** All places, vehicles, zones and acts. */
 function Everything({ onHelp, onClose }: { onHelp: () => void; onClose: () => void }) {
   const zones = useZones() ?? [];
+  useEffect(() => void loadTexts("words").catch(() => {}), []);
   // The vehicles may come later, and be renamed.
   deviceIds.value;
   const find = (text: string) => destinations(text, zones, onHelp);

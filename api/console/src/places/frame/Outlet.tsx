@@ -40,8 +40,20 @@ export function Outlet({ route }: { route: Route | undefined }) {
   if (!load) return <Missing />;
   if (broken) return <Broken />;
   const Place = loadedPlaces.get(load);
-  if (!Place) return <Skeleton label={t("common.loading")} lines={6} />;
+  if (!Place) return <PlaceSkeleton map={route?.map ?? false} />;
   return <Place params={location.value.params} />;
+}
+
+/** The form of a place that is being loaded: a list beside a map, or lines. */
+export function PlaceSkeleton({ map }: { map: boolean }) {
+  if (!map) return <Skeleton label={t("common.loading")} lines={6} />;
+  return (
+    <div class="place-skeleton">
+      <div>
+        <Skeleton label={t("common.loading")} lines={16} rowHeight={56} />
+      </div>
+    </div>
+  );
 }
 
 function Missing() {

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { actsIn } from "./namedActs";
 
-const acts = [{ label: "Live" }, { label: "History" }, { label: "Follow on the map" }];
+const acts = [
+  { label: "Live" },
+  { label: "History", words: "trips relatório" },
+  { label: "Follow on the map" },
+];
 const vehicles = [
   { id: 1, name: "Van 7", uniqueId: "0139" },
   { id: 2, name: "Van 8", uniqueId: "0140" },
@@ -18,9 +22,14 @@ test("words name an act and a vehicle, in any order and by their beginning", () 
   expect(named("map 0140")).toEqual(["Van 8 Follow on the map"]);
 });
 
-test("an act alone is of the vehicle that is open", () => {
-  expect(named("live")).toEqual([]);
+test("an act alone is of the vehicle that is open, else of each", () => {
+  expect(named("live")).toEqual(["Van 7 Live", "Van 8 Live"]);
   expect(named("live", 2)).toEqual(["Van 8 Live"]);
+});
+
+test("an act has other words, and accents do not matter", () => {
+  expect(named("trip 7")).toEqual(["Van 7 History"]);
+  expect(named("RELATORIO", 2)).toEqual(["Van 8 History"]);
 });
 
 test("the open vehicle, or the only one that fits, has all acts", () => {

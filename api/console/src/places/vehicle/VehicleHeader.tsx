@@ -35,7 +35,7 @@ export function VehicleHeader({ id, chosen }: { id: number; chosen: string }) {
       >
         <Icon name="back" />
       </Link>
-      <h1>{name}</h1>
+      <h1>{name || "\u00a0"}</h1>
       {found && <StatusMark of={found} at={position(id).value} />}
       <Tabs
         label={t("vehicle.tabs", { name })}

@@ -44,7 +44,7 @@ export function VehiclePanel({ id }: { id: number }) {
   return (
     <aside class="vehicle-panel" aria-label={t("vehicle.panel")}>
       <header>
-        <h1 tabIndex={-1}>{found?.name ?? (missing ? "" : " ")}</h1>
+        <h1 tabIndex={-1}>{found?.name ?? (missing ? t("vehicle.panel") : "\u00a0")}</h1>
         <button
           type="button"
           class="icon-button"

@@ -63,6 +63,7 @@ export default function Zones({ params }: { params: Record<string, string> }) {
     (isOpen && !isNew && id === null) || (loaded.problem instanceof Refused && loaded.problem.status === 404);
   return (
     <div class={`zones with-drawer${isOpen ? " with-zone" : ""}${drawer ? " drawer-open" : ""}`}>
+      {!isOpen && <h1 class="hidden">{t("zone.title")}</h1>}
       <ZoneList
         zones={zones}
         chosen={id}
