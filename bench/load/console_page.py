@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 WATCHED = "0 watched"
 """Name and identifier of the vehicle whose changes are timed: the first of the list."""
 CHANGES = 10
+DESK_WIDTH = 1280
+PHONE_WIDTH = 390
+HEIGHT = 800
+_PHONE = 700
+"""Narrower windows have the layout of a phone (docs/console.md#layout)."""
 _PATIENCE_MS = 60_000
 _WARM_MS = 4000
 """The map is moved for this time before measuring: the switch to light drawing happens by itself."""
@@ -224,13 +229,15 @@ def _is_map_library(address: str) -> bool:
 
 
 @contextmanager
-def _open_page(url: str, email: str, password: str) -> Iterator["Page"]:
-    """Open a page of a browser that has nothing in its cache but a session."""
+def _open_page(url: str, email: str, password: str, width: int) -> Iterator["Page"]:
+    """Open a page of a browser that has nothing in its cache but a session; narrow ones are a phone's."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - needs the dev extra
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=chromium_options())
-        page = browser.new_page(viewport={"width": 1280, "height": 800}, locale="en-US")
+        page = browser.new_page(
+            viewport={"width": width, "height": HEIGHT}, has_touch=width < _PHONE, locale="en-US"
+        )
         page.set_default_timeout(_PATIENCE_MS)
         answer = page.request.post(f"{url}/api/session", form={"email": email, "password": password})
         if not answer.ok:
@@ -244,12 +251,14 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
     parser.add_argument("email")
+    parser.add_argument("--width", type=int, default=DESK_WIDTH, help="pixels of the window")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--report-url", default="", help="address of OsmAnd reports; measures the fleet")
     parser.add_argument("--tiles", default="", help="cameras of a wall, as 12.1,13.1")
     args = parser.parse_args()
     view: FleetView | WallView
-    with _open_page(args.url, args.email, os.environ["MOTORPOOL_BROWSER_PASSWORD"]) as page:
+    password = os.environ["MOTORPOOL_BROWSER_PASSWORD"]
+    with _open_page(args.url, args.email, password, args.width) as page:
         if args.tiles:
             view = view_wall(page, args.url, args.tiles, args.seconds)
         else:

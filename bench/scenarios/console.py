@@ -13,7 +13,14 @@ from typing import TypeVar
 import msgspec
 
 from motorpool.bench.figures import Goal, Summary
-from motorpool.bench.load.console_page import WATCHED, Drawn, FleetView, WallView
+from motorpool.bench.load.console_page import (
+    DESK_WIDTH,
+    PHONE_WIDTH,
+    WATCHED,
+    Drawn,
+    FleetView,
+    WallView,
+)
 from motorpool.bench.load.plan import Mark, TerminalLoad
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.options import BenchError, Options, Step
@@ -25,11 +32,13 @@ View = TypeVar("View", FleetView, WallView)
 
 NAME = "console"
 TITLE = "the console in Chromium: 5,000 vehicles at 1,000 positions a second; a wall of nine cameras"
-STEPS = 4
+STEPS = 5
 VEHICLES = 5000
 RATE = 1000.0
 """Positions a second of all together."""
 CAMERAS = 9
+WIDTHS = (("", DESK_WIDTH), ("phone, ", PHONE_WIDTH))
+"""Of the window, with the begin of the names of what is measured in it."""
 FRAMES = Goal(30, at_least=True)
 MAX_TASK_MS = Goal(200)
 CHANGE_SECONDS = Goal(1)
@@ -95,25 +104,30 @@ def _measure_fleet(server: Server, summary: Summary, step: Step, seconds: float)
         rate=RATE,
         # Each reports once before the page is opened.
         warm_seconds=VEHICLES / RATE,
-        seconds=3 * seconds + BROWSER_SECONDS,
+        seconds=len(WIDTHS) * (3 * seconds + BROWSER_SECONDS),
         first_epoch=(datetime.now(UTC) - timedelta(hours=1)).timestamp(),
         origins=tuple(_origins(VEHICLES)),
     )
     with run_program("terminals", load) as program:
         program.wait_for(Mark, LOGIN_SECONDS, lambda mark: mark.name == "begin")
-        step(f"the fleet for {2 * seconds:g} s")
         reports = f"http://{server.host}:{server.osmand_port}/"
-        view = _browse(server, FleetView, seconds, "--report-url", reports)
+        for of, width in WIDTHS:
+            step(f"the fleet for {2 * seconds:g} s, {width} pixels wide")
+            view = _browse(server, FleetView, seconds, "--report-url", reports, "--width", str(width))
+            _report_fleet(summary, of, view)
+
+
+def _report_fleet(summary: Summary, of: str, view: FleetView) -> None:
     own = view.own_bytes / KB
-    summary.add(NAME, "first view, own files without the map library", own, "KB", goals=(FIRST_VIEW_KB,))
-    summary.add(NAME, "first view, map library", view.map_library_bytes / KB, "KB")
-    summary.add(NAME, "first view, answers of the API", view.api_bytes / KB, "KB")
-    summary.add(NAME, "first view, list", view.list_seconds, "s", goals=(LIST_SECONDS,))
-    summary.add(NAME, "first view, map", view.map_seconds, "s")
-    _report_drawn(summary, "still", view.still)
-    _report_drawn(summary, "panned", view.panned)
+    summary.add(NAME, f"{of}first view, own files without the map library", own, "KB", goals=(FIRST_VIEW_KB,))
+    summary.add(NAME, f"{of}first view, map library", view.map_library_bytes / KB, "KB")
+    summary.add(NAME, f"{of}first view, answers of the API", view.api_bytes / KB, "KB")
+    summary.add(NAME, f"{of}first view, list", view.list_seconds, "s", goals=(LIST_SECONDS,))
+    summary.add(NAME, f"{of}first view, map", view.map_seconds, "s")
+    _report_drawn(summary, f"{of}still", view.still)
+    _report_drawn(summary, f"{of}panned", view.panned)
     worst = max(view.changes_seconds)
-    summary.add(NAME, "list shows a change, worst", worst, "s", goals=(CHANGE_SECONDS,))
+    summary.add(NAME, f"{of}list shows a change, worst", worst, "s", goals=(CHANGE_SECONDS,))
 
 
 def _report_drawn(summary: Summary, way: str, drawn: Drawn) -> None:
