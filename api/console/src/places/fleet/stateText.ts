@@ -25,7 +25,7 @@ export function stateText({ device, position, motion, now, style }: Facts): stri
     case "never":
       return word;
     case "offline":
-      return `${word} · ${lastHeard(device, position, now, style)}`;
+      return `${word} · ${t("common.ago", { span: duration(now - Date.parse(device.lastUpdate ?? ""), style) })}`;
     case "silent":
       return lastHeard(device, position, now, style);
     default:

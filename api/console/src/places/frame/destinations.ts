@@ -45,7 +45,8 @@ export function destinations(
     run: () => act.run(vehicle.id),
   }));
   if (!text.trim()) return [...acts, ...goals];
-  const found = [...picked([...goals, ...preferences()], text), ...acts];
+  const settings = picked(preferences(), text);
+  const found = [...picked(goals, text), ...(shown ? [...acts, ...settings] : [...settings, ...acts])];
   const first = plain(text.trim());
   const isNamed = ({ name }: Choice) => plain(name).includes(first);
   return [...found.filter(isNamed), ...found.filter((each) => !isNamed(each))];

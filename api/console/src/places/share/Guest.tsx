@@ -80,13 +80,14 @@ function Vehicle({ id, alone }: { id: number; alone: boolean }) {
         )}
         <h1>{found.name}</h1>
       </div>
-      {details.value && camerasOf(details.value, at).length > 0 && (
-        <Link to={`/vehicles/${id}/live`} class="button">
-          <Icon name="camera" size={18} />
-          {t("vehicle.live")}
-        </Link>
-      )}
-      <Facts of={found} at={at} brief />
+      <Facts of={found} at={at} brief>
+        {details.value && camerasOf(details.value, at).length > 0 && (
+          <Link to={`/vehicles/${id}/live`} class="button primary">
+            <Icon name="camera" size={18} />
+            {t("vehicle.live")}
+          </Link>
+        )}
+      </Facts>
     </>
   );
 }

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { Problem as Refused } from "../../api/call";
 import type { Device, Group, Position } from "../../api/types";
 import { compassPoint, coordinates } from "../../format/coordinates";
@@ -61,10 +62,10 @@ export function VehiclePanel({ id }: { id: number }) {
       )}
       {!found && details.problem === null && <Skeleton label={t("common.loading")} lines={5} />}
       {found && (
-        <>
+        <Facts of={found} at={position(id).value}>
           <OpenAlarms id={id} />
-          <Facts of={found} at={position(id).value} />
-        </>
+          <VehicleActs of={found} at={position(id).value} />
+        </Facts>
       )}
     </aside>
   );
@@ -75,10 +76,12 @@ interface FactsProps {
   at: Position | undefined;
   /** Only what it does and where, for guests of a share link. */
   brief?: boolean;
+  /** What can be done with it. */
+  children?: ComponentChildren;
 }
 
 /** What a vehicle does, where, and what is known of it. */
-export function Facts({ of, at, brief = false }: FactsProps) {
+export function Facts({ of, at, brief = false, children }: FactsProps) {
   const groups = useLoaded("groups", () => read<Group[]>("/groups", { excludeAttributes: true }));
   const group = groups.value?.find((each) => each.id === of.groupId);
   const state = vehicleState(of, at, now.value);
@@ -102,13 +105,13 @@ export function Facts({ of, at, brief = false }: FactsProps) {
         )}
         {of.disabled && <span class="badge">{t("vehicle.disabled")}</span>}
       </p>
-      {place && (
+      {hasPlace(at) && (
         <p class="vehicle-where">
           <Icon name="pin" size={16} />
-          {place}
+          <span>{place ?? "\u00a0"}</span>
         </p>
       )}
-      {!brief && <VehicleActs of={of} at={at} />}
+      {children}
       <dl class="facts">
         {at && <PlaceFacts at={at} moving={moving} place={place} />}
         {!at && loaded.value && (
