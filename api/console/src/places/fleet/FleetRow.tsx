@@ -56,7 +56,8 @@ export function FleetRow({ id, to, chosen, current, groups, onMenu }: FleetRowPr
         <Report of={found} />
         <span class="fleet-row-state">
           <WaitingMark id={id} />
-          {place ? `${state} · ${place}` : state}
+          {state}
+          {place && <span translate={false}> · {place}</span>}
         </span>
         <Columns of={found} at={at} groups={groups} />
       </Link>

@@ -108,7 +108,7 @@ export function Facts({ of, at, brief = false, children }: FactsProps) {
       {hasPlace(at) && (
         <p class="vehicle-where">
           <Icon name="pin" size={16} />
-          <span>{place ?? "\u00a0"}</span>
+          <span translate={false}>{place ?? "\u00a0"}</span>
         </p>
       )}
       {children}
