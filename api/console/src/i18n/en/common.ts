@@ -49,7 +49,7 @@ export const common = {
   "status.silent": "Silent",
   "status.offline": "Offline",
   "status.never": "Never heard",
-  "status.about.moving": "Online, and moving by its last position, which came within two minutes",
+  "status.about.moving": "Online, and moving by its last position, of the last two minutes",
   "status.about.standing": "Online, and standing by its last position",
   "status.about.online": "Online, but it has sent no position yet",
   "status.about.silent": "Not heard of for a while, though it did not log off",

@@ -52,7 +52,7 @@ export const common = {
   "status.silent": "Sem notícias",
   "status.offline": "Offline",
   "status.never": "Nunca comunicou",
-  "status.about.moving": "Online, e em andamento pela última posição, que chegou há menos de dois minutos",
+  "status.about.moving": "Online, e em andamento pela última posição, dos últimos dois minutos",
   "status.about.standing": "Online, e parado pela última posição",
   "status.about.online": "Online, mas ainda não enviou nenhuma posição",
   "status.about.silent": "Sem notícias há algum tempo, embora não se tenha desligado",

@@ -18,6 +18,7 @@ test("a vehicle that is online moves or stands, by its device or else its speed"
 test("who moved and was not heard of for two minutes is not said to move", () => {
   expect(state({}, { speed: 20, serverTime: ago(119) })).toBe("moving");
   expect(state({}, { speed: 20, serverTime: ago(120) })).toBe("silent");
+  expect(state({}, { speed: 20, fixTime: ago(3600) })).toBe("silent");
   // What stands reports seldom.
   expect(state({}, { serverTime: ago(3000) })).toBe("standing");
 });

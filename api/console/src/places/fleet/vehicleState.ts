@@ -33,7 +33,7 @@ export function isMoving(position: Position | undefined): boolean {
   return typeof said === "boolean" ? said : position.speed > 0.01;
 }
 
-/** When a position came: the clock of its device may be wrong. */
-export function heardAt({ serverTime }: Position): number {
-  return Date.parse(serverTime);
+/** What a position tells is of its fix, which may have come late, or when it came if the clock of its device is ahead. */
+export function heardAt({ fixTime, serverTime }: Position): number {
+  return Math.min(Date.parse(fixTime), Date.parse(serverTime));
 }
