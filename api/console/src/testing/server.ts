@@ -72,7 +72,6 @@ const PATHS = {
   listUsers: "GET /users",
   changeServerSettings: "PUT /server/settings",
   listDrivers: "GET /drivers",
-  listFootageRequests: "GET /footagerequests",
   reviewEvent: "PUT /events/{id}/review",
   beginOpenidByScript: "POST /session/openid/auth",
   logInByToken: "POST /session/token/login",

@@ -13,6 +13,7 @@ import {
   isComplete,
   loadDevice,
   loaded,
+  position,
   positionNow,
   wantDevice,
 } from "../../state/fleet";
@@ -124,7 +125,7 @@ function Vehicle({ id, onAdd }: { id: number; onAdd: (tiles: readonly TileId[]) 
     <li>
       <p class="camera-vehicle">
         <Link to={`/vehicles/${id}`}>{found.name}</Link>
-        <StatusMark status={found.status} />
+        <StatusMark of={found} at={position(id).value} />
       </p>
       <Whereabouts deviceId={id} />
       <div class="camera-buttons">
