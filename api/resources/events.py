@@ -105,6 +105,7 @@ async def list_events(call: Call) -> Response:
             device_ids,
             start,
             end,
+            now=call.now,
             limit=wanted.limit,
             before_id=wanted.before_id,
             types=() if ALL_EVENTS in wanted.type else wanted.type,

@@ -60,6 +60,7 @@ async def newest(
     start: datetime,
     end: datetime,
     *,
+    now: datetime,
     limit: int,
     before_id: int = 2**63 - 1,
     types: Sequence[str] = (),
@@ -74,8 +75,8 @@ async def newest(
     `states` of reviews are all if empty; `visible` holds the geofences and maintenance whose events count,
     None is all.
 
-    Many devices are read in steps from the end, each longer than the one before, so that little is read where
-    there are enough events near the end.
+    Many devices are read in steps from `now` or the end, each longer than the one before, so that little is
+    read where there are enough events near it.
     """
     geofences, maintenance = (None, None) if visible is None else map(list, visible)
     found: list[Event] = []
@@ -83,8 +84,10 @@ async def newest(
     step = FIRST_STEP_OF_OPEN if is_open else FIRST_STEP
     if len(device_ids) <= FEW_DEVICES:
         step = end - start
+    # What is dated ahead belongs to the first step.
+    last = max(start, min(end, now))
     while True:
-        begin = max(start, end - step)
+        begin = last - min(step, last - start)
         rows = await q.fetch(
             _OPEN if is_open else _NEWEST,
             list(device_ids),
@@ -103,7 +106,7 @@ async def newest(
         if len(found) >= limit or begin <= start:
             return found
         # Ids are positive, so that the next step ends before this one began.
-        end, before_id, step = begin, 0, step * STEP_GROWTH
+        end, last, before_id, step = begin, begin, 0, step * STEP_GROWTH
 
 
 async def pictures_of(q: Queries, found: Sequence[Event]) -> dict[int, str]:

@@ -237,7 +237,8 @@ def test_searches_are_read(kind):
     row = {**first, **POINTS.get(kind, {"geometry": {"coordinates": [8.6, 49.1]}})}
     form = SEARCHES[kind].form
     is_list = form.response(row) is row
-    found = form.rows([row] if is_list else {key: [row] for key in ("features", "results", "items")})
+    lists = {name: [row] for name in ("features", "results", "items")}
+    found = form.rows([row] if is_list else lists)
     assert found == [row]
     assert tuple(map(float, form.point(row))) == (49.1, 8.6)
     assert PROVIDERS[kind].read(form.response(row)) == PROVIDERS[kind].read(answer)

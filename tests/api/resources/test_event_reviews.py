@@ -7,6 +7,7 @@ import trio
 
 from motorpool.actors.messages.topics import REVIEWS, ReviewsChanged
 from motorpool.storage.events import event_lists, events
+from motorpool.storage.events.event_lists import FEW_DEVICES
 from motorpool.storage.records import Event, Review
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -157,6 +158,26 @@ async def test_lists_by_state_and_severity(served, database, van):
     assert await listed(f"severity=INFO&severity=CRITICAL&{DAY}") == [info, critical]
     assert (await served.admin.get(f"/events?{DAY}&severity=FATAL")).status == 400
     assert (await served.admin.get("/events?state=OPENED")).status == 400
+
+
+async def test_what_waits_of_many_devices_is_of_any_age(served, database):
+    """Read in steps, of which the first begins at the present."""
+    numbers = [await served.device(served.admin, str(number)) for number in range(FEW_DEVICES + 2)]
+    years = [-100, -10, -1, 0, 500]
+    ids = [
+        await happen(database, numbers[index], minutes=each * 365 * 24 * 60)
+        for index, each in enumerate(years)
+    ]
+
+    async def listed(query):
+        answer = await served.admin.get(f"/events?state=OPEN{query}")
+        assert answer.status == 200, answer.text
+        return [each["id"] for each in answer.json()]
+
+    assert await listed("") == ids[::-1]
+    assert await listed("&limit=3") == ids[:1:-1]
+    assert await listed("&from=0001-01-01T00:00:00Z") == ids[::-1]
+    assert await listed("&from=0001-01-01T00:00:00Z&to=0001-01-01T00:00:00Z") == []
 
 
 async def test_what_waits_is_found_by_its_index_alone(database):
