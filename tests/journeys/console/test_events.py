@@ -144,6 +144,14 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
         assert sorted(name for _, name in sums) == sorted({*archive.namelist()} - {"SHA256SUMS"})
         assert all(hashlib.sha256(archive.read(name)).hexdigest() == digest for digest, name in sums)
         assert {file["sha256"] for file in files} <= {digest for digest, _ in sums}
+    guest.assert_fits()
+    guest.assert_accessible()
+
+    # The player begins at the event, which is in the middle of the map: within 20 m at 3.6 m a pixel.
+    films.get_by_role("button", name="Play what the vehicle has").click()
+    expect(page.get_by_role("img", name="The vehicle at this time")).to_be_visible()
+    eventually(lambda: page.evaluate(FROM_MIDDLE) <= 5)
+
     page.get_by_role("link", name="Library").click()
     tile = page.get_by_role("button", name=re.compile("Van 801 ?Photo"))
     expect(tile).to_have_count(1)
@@ -153,13 +161,7 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
     dialog.get_by_role("button", name="Keep", exact=True).click()
     expect(dialog.get_by_role("button", name="Kept: release it")).to_be_visible()
     expect(dialog.get_by_role("button", name="Delete")).to_be_disabled()
-    guest.assert_fits()
     guest.assert_accessible()
-
-    # The player begins at the event, which is in the middle of the map: within 20 m at 3.6 m a pixel.
-    films.get_by_role("button", name="Play what the vehicle has").click()
-    expect(page.get_by_role("img", name="The vehicle at this time")).to_be_visible()
-    eventually(lambda: page.evaluate(FROM_MIDDLE) <= 5)
 
 
 def test_an_alarm_is_answered_by_one_person_and_gone_for_the_other(server, visitor, van):
