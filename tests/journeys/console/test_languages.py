@@ -73,7 +73,9 @@ def test_no_text_is_left_in_english_and_none_is_cut_off(server, visitor, fleet, 
     expect(page.locator(".values")).to_be_visible()
     look(guest)
 
-    page.locator(".vehicle-acts button").click()
+    page.locator(".vehicle-acts > button").click()
+    look(guest)
+    page.get_by_role("menuitem").first.click()
     expect(page.get_by_role("dialog")).to_be_visible()
     look(guest)
     page.keyboard.press("Escape")
