@@ -1,5 +1,4 @@
 export const capture = {
-  "capture.title": "Captures",
   "capture.download": "Download",
   "capture.removed": "The file is no longer kept.",
   "capture.failed": "Not kept: {reason}",
@@ -14,11 +13,6 @@ export const capture = {
   "capture.running": { one: "{count} capture is running", other: "{count} captures are running" },
   "capture.mine": "Begun in this browser",
   "capture.requests": "Footage requests",
-  "capture.ofVehicle": "Of one vehicle",
-  "capture.choose": "Vehicle",
-  "capture.empty": "Nothing was captured yet",
-  "capture.emptyText": "Fetch video in the history of a vehicle, and keep it as a file.",
-  "capture.emptyVehicle": "There are no captures of this vehicle.",
   "capture.openHistory": "Show in the history",
   "capture.dismiss": "Remove from this list",
   "capture.complete": "The video of {name} is kept",

@@ -2,7 +2,6 @@ import type { capture as english } from "../en/capture";
 import type { Message } from "../translate";
 
 export const capture = {
-  "capture.title": "Capturas",
   "capture.download": "Descarregar",
   "capture.removed": "O ficheiro já não existe.",
   "capture.failed": "Não guardado: {reason}",
@@ -17,11 +16,6 @@ export const capture = {
   "capture.running": { one: "{count} captura em curso", other: "{count} capturas em curso" },
   "capture.mine": "Começadas neste navegador",
   "capture.requests": "Pedidos de vídeo",
-  "capture.ofVehicle": "De um veículo",
-  "capture.choose": "Veículo",
-  "capture.empty": "Ainda não há capturas",
-  "capture.emptyText": "Peça vídeo no histórico de um veículo e guarde-o como ficheiro.",
-  "capture.emptyVehicle": "Não há capturas deste veículo.",
   "capture.openHistory": "Mostrar no histórico",
   "capture.dismiss": "Retirar desta lista",
   "capture.complete": "O vídeo de {name} está guardado",
