@@ -20,8 +20,8 @@ CONFIG = {
     "content_type_overrides": {
         **dict.fromkeys(
             (
-                *("image/jpeg", "image/png", "image/gif", "image/webp", "video/mp2t", "*/*"),
-                *("application/gpx+xml", "application/vnd.google-earth.kmz"),
+                *("image/jpeg", "image/png", "image/gif", "image/webp", "video/mp2t", "video/mp4", "*/*"),
+                *("application/gpx+xml", "application/vnd.google-earth.kmz", "application/zip"),
                 "application/vnd.google-earth.kml+xml",
                 "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
             ),

@@ -242,7 +242,10 @@ class Visitor:
         self.complaints.append(message.text)
 
     def _asked(self, request):
-        if urlsplit(request.url).scheme.startswith("http") and urlsplit(request.url).hostname != "127.0.0.1":
+        # A provider of logins shows pages of its own.
+        is_ours = self.page.url.startswith(self.server.url)
+        asked = urlsplit(request.url)
+        if is_ours and asked.scheme.startswith("http") and asked.hostname != "127.0.0.1":
             self.complaints.append(f"asks {request.url}")
 
     def _answered(self, response):

@@ -233,9 +233,9 @@ def test_the_map_of_the_fleet_shows_zones_and_says_what_is_at_a_place(server, vi
     sheet.point(150, -60)
     expect(page.get_by_text("1.7 km")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("0 m")).to_be_visible()
+    expect(page.get_by_text("0 m", exact=True)).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.get_by_text("0 m")).to_have_count(0)
+    expect(page.get_by_text("0 m", exact=True)).to_have_count(0)
 
     menu(200, 150, "New zone here")
     panel = page.get_by_role("complementary", name="Zone")

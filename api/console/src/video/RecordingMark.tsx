@@ -18,7 +18,7 @@ export function RecordingMark({ of, busy, onEnd }: MarkProps) {
       <span class="recording-dot" aria-hidden="true" />
       <span role="status">{t("live.recording")}</span>
       <time>{time}</time>
-      <Link to={`/captures?deviceId=${of.deviceId}`}>{t("live.library")}</Link>
+      <Link to={`/library?deviceId=${of.deviceId}`}>{t("live.library")}</Link>
       <button type="button" disabled={busy} onClick={onEnd}>
         {t("live.recordEnd")}
       </button>
