@@ -7,7 +7,7 @@ import pytest
 from motorpool.storage import records
 from motorpool.storage.records import ComputedAttribute, Device, Position, Session, User
 
-WHOLE = {"ScheduledCommandRun", "ScheduledStep", "Session"}
+WHOLE = {"Review", "ScheduledCommandRun", "ScheduledStep", "Session"}
 """Those that are nothing while they are empty."""
 SHOWN = [
     struct

@@ -136,7 +136,7 @@ class TestTextMessages:
 
     @pytest.fixture
     async def texting(self, device_harness):
-        async with device_harness(text_channel=True) as harness:
+        async with device_harness(text_channel=lambda: True) as harness:
             yield harness
 
     @pytest.mark.parametrize("connected", [False, True])

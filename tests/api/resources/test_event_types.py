@@ -178,13 +178,14 @@ async def test_every_type_of_event_reaches_the_api(starting, offset):
         assert found[1]["attributes"] == {"sensor": "temp1", "value": 8}
         assert types(await truck.report(400, 52.52)) == ["deviceStopped"]
         assert types(await truck.report(600, 52.5005)) == [
-            "deviceMoving",
             "geofenceEnter",
             "geofenceCrossed",
             "proximityEnter",
         ]
+        # After a silence the next position says whether that one was right.
+        assert types(await truck.report(610, 52.5005)) == ["deviceMoving"]
 
-        served.clock.move_wall(3600 + 600)
+        served.clock.move_wall(3600 + 610)
         event = await truck.event()
         assert event["type"] == "deviceInactive"
         assert set(event["attributes"]) == {"lastUpdate"}

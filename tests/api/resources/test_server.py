@@ -85,7 +85,7 @@ async def test_timezones_are_names_of_zones(served):
 
 
 async def test_protocols_are_listed_with_the_ports_that_devices_connect_to(served):
-    served.context.settings = replace(
+    served.context.live.settings = replace(
         served.context.settings,
         protocols=("osmand", "jt1078"),
         port=PortSettings(offset=100),
@@ -108,7 +108,7 @@ async def test_protocols_are_listed_with_the_ports_of_the_proxy_where_they_are_o
             port=PortSettings(offset=1000),
             public=PublicSettings(port_offset=offset),
         )
-        served.context.settings = settings
+        served.context.live.settings = settings
         listed = (await served.admin.get("/server/protocols")).json()
         assert {each["name"]: each["port"] for each in listed} == {
             name: codec.port + offset for name, codec in CODECS.items()

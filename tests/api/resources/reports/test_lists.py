@@ -264,6 +264,8 @@ async def test_events_are_those_of_the_types_and_alarms(served, database):
         "geofenceId": 0,
         "maintenanceId": 0,
         "attributes": {},
+        "severity": None,
+        "review": None,
     }
 
 
