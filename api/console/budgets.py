@@ -16,7 +16,7 @@ LIBRARIES = {
     "tiles": ("pmtiles-*",),
 }
 """Names of files by library; its worker is loaded with it."""
-LIMITS = {"start": 80, "map": 446, "video": 155, "chart": 23, "drawing": 36, "tiles": 16, "first view": 185}
+LIMITS = {"start": 80, "map": 446, "video": 155, "chart": 23, "drawing": 36, "tiles": 16, "first view": 200}
 """Kilobytes of 1,024 bytes, compressed by gzip at level 9."""
 OTHER_LIMIT = 40
 """Limit of each place, and of each chunk that several places share."""

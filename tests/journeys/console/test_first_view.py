@@ -41,7 +41,7 @@ def test_a_first_view_keeps_its_budget_and_a_second_one_loads_no_script_again(se
     own = [(name, size) for name, size in loaded if not is_map_library(name)]
     assert 20 * KB < sum(size for _, size in own) <= 300 * KB, own
     files = [(name, size) for name, size in own if "/api/" not in name]
-    assert sum(size - HEADERS for _, size in files) <= 185 * KB, files
+    assert sum(size - HEADERS for _, size in files) <= 200 * KB, files
     assert [url for url in asked if not url.startswith((server.url, "data:", "blob:"))] == []
 
     page.reload()

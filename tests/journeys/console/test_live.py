@@ -121,7 +121,7 @@ def test_a_vehicle_is_followed_beside_its_cameras_which_are_named_and_recorded(
     expect(beside).to_contain_text("Berlin")
     seen = beside.locator("time")
     first = seen.get_attribute("datetime")
-    drive_to(13.31)
+    drive_to(13.301)
     expect(seen).not_to_have_attribute("datetime", first)
     expect(beside).to_contain_text(re.compile("just now|s ago"))
     page.keyboard.press("f")
