@@ -112,7 +112,7 @@ class Destinations:
         if not is_mqtt:
             return self._http_target(url, _headers(settings), queue, log, trusted=True)
         # paho is imported where it is needed: most servers forward nothing.
-        from motorpool.actors.forwarding.mqtt_destination import MqttDestination  # noqa: PLC0415
+        from motorpool.actors.forwarding.mqtt_destination import MqttDestination  # noqa: PLC0415 - see above
 
         tls = self._http.tls if parts.scheme == "mqtts" else None
         return _Target(queue, log, MqttDestination(settings, queue, log, self._monotonic, tls))

@@ -55,6 +55,7 @@ class MqttConnection:
             self._client.tls_set_context(tls)
         self._properties: Properties | None = None
         if settings.mqtt_version == "5":
+            # paho has no types for it.
             self._properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
             self._properties.ContentType = "application/json"
             self._properties.PayloadFormatIndicator = 1

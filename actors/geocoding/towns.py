@@ -65,7 +65,7 @@ class Towns:
 
     def __init__(self, columns: TownColumns) -> None:
         # With numpy its import takes a tenth of a second, which servers that show no places do not need.
-        import numpy  # noqa: PLC0415
+        import numpy  # noqa: PLC0415 - see above
 
         self._numpy = numpy
         self._columns = columns

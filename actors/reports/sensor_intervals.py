@@ -39,9 +39,9 @@ def interval_of(span: timedelta, wanted: timedelta) -> timedelta:
 def cut(start: datetime, end: datetime, interval: timedelta, zone: tzinfo) -> list[datetime]:
     """Return where the intervals of a span begin, the first of them at `start`.
 
-    The others begin whenever the local clock shows a multiple of the interval, as at midnight; those of whole
-    days at a local midnight. Where clocks are changed they are longer or shorter than others, and an hour
-    that comes twice is two intervals of an hour.
+    An interval of less than a day begins whenever the local clock shows a multiple of its length, and at each
+    midnight; one of whole days begins at midnight. When clocks are changed an interval is longer or shorter
+    than usual, and an hour that comes twice is two intervals of an hour.
     """
     found = [start]
     for begin in takewhile(lambda begin: begin <= end, _begins(start, interval, zone)):

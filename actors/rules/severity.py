@@ -75,7 +75,7 @@ def read_severities(layers: Sequence[Mapping[str, Any]]) -> Severities:
 
 
 def severity_of(kind: str, attributes: Mapping[str, Any], configured: Severities) -> Severity:
-    """Return the severity of an event; of an alarm that is several things exactly, that of the worst."""
+    """Return the severity of an event. An alarm with several details is as severe as its worst one."""
     if kind != ALARM:
         return configured.get(kind) or DEFAULTS.get(kind, INFO)
     alarm, details = attributes.get("alarm"), attributes.get("alarmDetail")

@@ -509,8 +509,8 @@ def _first_of_rest(
 
 
 def _reports_by_distance(window: Sequence[TrackPoint], index: int, limits: _Limits) -> bool:
-    """Whether a silence before a point says no more than that a device which reports each so many metres was
-    slow: the steps before it were as long, and it was not seen at rest.
+    """Whether the device reports each time it has moved some distance, so that a silence before a point shows
+    that it was slow, not that it rested: the steps before were as long, and it was not seen at rest.
     """
     if not 2 < index < len(window):
         return False

@@ -1,8 +1,9 @@
 """Events of drivers who near or exceed a limit of driving or resting time (docs/drivers.md#events).
 
 When devices drove is read of the events of motion, which all servers store: at first those of four weeks,
-then each minute the newest. Those of a device are all read again when older ones were stored here, and each
-day, since another server may have stored some. What was entered by hand is looked up each hour.
+then each minute the newest. When this server stores older events of a device, all events of that device are
+read again; so they are once a day, since another server may have stored some. What was entered by hand is
+looked up each hour.
 """
 
 from collections.abc import Iterable, Sequence
@@ -65,7 +66,7 @@ LATE = timedelta(hours=1)
 REASSIGN = timedelta(hours=1)
 """Interval at which is looked up who drove by hand."""
 REREAD = timedelta(days=1)
-"""Interval at which all events of a device are read again, each minute those of other devices."""
+"""Interval at which all events of a device are read again. The devices take turns, some each minute."""
 MAX_AGE = timedelta(days=1)
 """What was exceeded longer ago, while no server ran, makes no event."""
 HORIZON = timedelta(hours=1)
