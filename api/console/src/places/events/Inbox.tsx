@@ -185,15 +185,19 @@ function useCurrent(ids: readonly number[]): [index: number, set: (index: number
   return [current, set];
 }
 
+function newestOf(events: readonly { id: number }[]): number {
+  return events.reduce((most, { id }) => Math.max(most, id), 0);
+}
+
 /** Have what waits read with places, drivers and pictures, again when something arrives. */
 function useDetails(): { problem: unknown; reload: () => void } {
   const [problem, setProblem] = useState<unknown>(null);
-  const newest = waiting.value.reduce((most, { id }) => Math.max(most, id), 0);
+  const newest = newestOf(waiting.value);
   const known = useRef(-1);
   async function load() {
     try {
       await loadWaiting(true);
-      known.current = waiting.peek().reduce((most, { id }) => Math.max(most, id), 0);
+      known.current = newestOf(waiting.peek());
       setProblem(null);
     } catch (failure) {
       if (!(failure instanceof DOMException)) setProblem(failure);

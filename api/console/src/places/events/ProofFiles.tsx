@@ -55,7 +55,7 @@ export function SentFile({ of, eventAt, ...rest }: FileProps & { of: VehicleFile
       {of.kind === "audio" && <audio src={url} controls preload="none" aria-label={label} />}
       <figcaption>
         <strong>{label}</strong>
-        {of.channel !== null && <span>{t("live.camera", { camera: of.channel })}</span>}
+        {of.channel !== null && <span>{cameraLabel(rest.deviceId, of.channel)}</span>}
         {wrong !== null && (
           <span class="proof-wrong-time">
             <Icon name="warning" size={16} />

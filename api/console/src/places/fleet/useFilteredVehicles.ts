@@ -1,10 +1,10 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Group } from "../../api/types";
-import { changed, deviceIds, deviceNow, positionNow } from "../../state/fleet";
+import { deviceIds, deviceNow, positionNow } from "../../state/fleet";
 import { type Filters, groupsBelow, matcher } from "./filters";
+import { useBeat } from "./useBeat";
 import { type VehicleState, vehicleState } from "./vehicleState";
 
-const BEAT_MS = 1000;
 /** Vehicles fall silent without a message. */
 const SILENCE_MS = 15_000;
 
@@ -21,23 +21,7 @@ export interface Filtered {
  */
 export function useFilteredVehicles(filters: Filters, groups: readonly Group[] | null): Filtered {
   const all = deviceIds.value;
-  const [beat, setBeat] = useState(0);
-  useEffect(() => {
-    const next = () => setBeat((before) => before + 1);
-    let timer = 0;
-    const end = changed.subscribe(() => {
-      timer ||= window.setTimeout(() => {
-        timer = 0;
-        next();
-      }, BEAT_MS);
-    });
-    const silence = setInterval(next, SILENCE_MS);
-    return () => {
-      clearTimeout(timer);
-      clearInterval(silence);
-      end();
-    };
-  }, []);
+  const beat = useBeat(SILENCE_MS);
   const { keyword, status, groupId } = filters;
   const below = useMemo(
     () => (groupId === null ? null : groupsBelow(groups ?? [], groupId)),

@@ -11,6 +11,7 @@ import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { may, style } from "../../state/session";
 import { AttachTicket } from "../../tickets/AttachTicket";
+import { cameraLabel } from "../../video/cameraNames";
 import { downloadName } from "../../video/downloadName";
 import { historyAt } from "../vehicle/acts";
 import { vehicleOf, whatOf } from "./words";
@@ -57,7 +58,7 @@ export function MediaDialog({ item, onClose, onChanged, onDeleted }: MediaDialog
       </div>
       <p class="media-facts">
         <span>
-          {item.channel !== null && `${t("live.camera", { camera: item.channel })} · `}
+          {item.channel !== null && `${cameraLabel(item.deviceId, item.channel)} · `}
           <time dateTime={item.time}>{dateTime(at, style.value)}</time>
         </span>
         <span class="faint">{bytes(item.size, style.value)}</span>

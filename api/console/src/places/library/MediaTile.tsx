@@ -4,6 +4,7 @@ import { clockTime, duration } from "../../format/times";
 import { t } from "../../i18n/translate";
 import { Icon } from "../../parts/Icon";
 import { style } from "../../state/session";
+import { cameraLabel } from "../../video/cameraNames";
 import { lengthOf } from "./library";
 import { iconOf, vehicleOf, whatOf } from "./words";
 
@@ -34,7 +35,7 @@ export function MediaTile({ item, onOpen }: { item: Media; onOpen: () => void })
       <span class={item.alarm ? "media-alarm" : "faint"}>{whatOf(item)}</span>
       <span class="faint">
         <time dateTime={item.time}>{clockTime(at, style.value)}</time>
-        {item.channel !== null && ` · ${t("live.camera", { camera: item.channel })}`}
+        {item.channel !== null && ` · ${cameraLabel(item.deviceId, item.channel)}`}
       </span>
     </button>
   );

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
 import { Link } from "../../Link";
@@ -6,7 +6,6 @@ import { Empty } from "../../parts/Empty";
 import { Icon } from "../../parts/Icon";
 import { Skeleton } from "../../parts/Late";
 import {
-  changed,
   device,
   deviceIds,
   deviceNow,
@@ -20,6 +19,7 @@ import {
 import { cameraLabel, cameraOf } from "../../video/cameraNames";
 import { camerasOf } from "../../video/channels";
 import { readTiles, type TileId } from "../../video/tiles";
+import { useBeat } from "../fleet/useBeat";
 import { StatusMark } from "../vehicle/StatusMark";
 import { offered } from "./cameraChoice";
 import { Whereabouts } from "./Whereabouts";
@@ -28,8 +28,6 @@ import "../vehicle/vehicle.css";
 
 /** Vehicles at first, and as many more with each press. */
 const AT_ONCE = 24;
-/** What comes by messages is looked at so often. */
-const BEAT_MS = 1000;
 
 /** What an empty wall offers: saved walls, then the cameras of vehicles that are online, or that are searched. */
 export function CameraChooser({ onAdd }: { onAdd: (tiles: readonly TileId[]) => void }) {
@@ -161,22 +159,4 @@ function tilesOf(id: number): readonly TileId[] {
   const found = deviceNow(id);
   const cameras = found ? camerasOf(found, positionNow(id)) : [];
   return cameras.map((camera) => ({ deviceId: id, camera }));
-}
-
-/** Draw anew as vehicles change. */
-function useBeat(): void {
-  const [, setBeat] = useState(0);
-  useEffect(() => {
-    let timer = 0;
-    const end = changed.subscribe(() => {
-      timer ||= window.setTimeout(() => {
-        timer = 0;
-        setBeat((before) => before + 1);
-      }, BEAT_MS);
-    });
-    return () => {
-      clearTimeout(timer);
-      end();
-    };
-  }, []);
 }
