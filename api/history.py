@@ -48,21 +48,17 @@ async def readable_positions(call: Call, ids: Collection[int]) -> dict[int, Posi
     return {position.id: position for position in found if seen[position.device_id]}
 
 
-async def readable_event(call: Call, event_id: int) -> Event | None:
+async def readable_event(call: Call, event_id: int, transaction: Queries | None = None) -> Event | None:
     """Return a stored event; None if there is none, or the caller has no access to its device.
+
+    With a transaction nobody else changes the event until that ends.
 
     Raises:
         BadRequest: The caller may read no history.
     """
     READ_HISTORY.require(call.caller)
-    found = await events.TABLE.fetch(call.context.database, event_id)
-    return found if found is not None and await may_see_device(call, found.device_id) else None
-
-
-async def lock_readable_event(call: Call, transaction: Queries, event_id: int) -> Event | None:
-    """Return a stored event as `readable_event`, and keep others from changing it in the transaction."""
-    READ_HISTORY.require(call.caller)
-    found = await events.TABLE.fetch(transaction, event_id, lock=True)
+    is_locked = transaction is not None
+    found = await events.TABLE.fetch(transaction or call.context.database, event_id, lock=is_locked)
     return found if found is not None and await may_see_device(call, found.device_id) else None
 
 

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, Final, Literal, NamedTuple
+from typing import BinaryIO, Final, Literal, NamedTuple, get_args
 
 import trio
 
@@ -56,7 +56,7 @@ def media_key(unique_id: str, name: str) -> MediaKey:
 RENDITIONS = ".made-*"
 """Pattern of the names that `rendition_key` makes; none is served by its name, as they begin with a dot."""
 _MADE = re.compile(r"\.made-(picture|film)-(.+)", re.DOTALL)
-KINDS: Final = ("picture", "film")
+KINDS: Final[tuple[RenditionKind, ...]] = get_args(RenditionKind)
 
 
 def rendition_key(key: MediaKey, kind: RenditionKind) -> MediaKey:

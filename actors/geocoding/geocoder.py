@@ -52,7 +52,8 @@ class Geocoder:
         self._cache: OrderedDict[Place, str] = OrderedDict()
         self._pending: dict[Place, trio.Event] = {}
         self._next_request_at = 0.0
-        self._searches: OrderedDict[tuple[GeocoderSettings, str], tuple[FoundAddress, ...]] = OrderedDict()
+        self._search = SEARCHES[service.type]
+        self._searches: OrderedDict[str, tuple[FoundAddress, ...]] = OrderedDict()
 
     async def addresses(self, places: Sequence[Place], *, seconds: float | None = None) -> list[str | None]:
         """Return the addresses of places, None where none is known and none was found in time.
@@ -109,12 +110,11 @@ class Geocoder:
             Unreachable: the geocoder gives no answer now.
             DeliveryRefused: its response cannot be read.
         """
-        service = self.service
-        search = SEARCHES[service.type] if service.type is not None else None
-        url = search.url_at(service.url) if search is not None else None
-        if search is None or url is None:
+        service, search = self.service, self._search
+        url = search.url_at(service.url)
+        if url is None:
             return ()
-        key = service, " ".join(keyword.casefold().split())
+        key = " ".join(keyword.casefold().split())
         if key not in self._searches:
             try:
                 with trio.fail_after(service.seconds):
@@ -202,9 +202,7 @@ class Geocoder:
     def _read_found(self, answer: HttpResponse) -> tuple[FoundAddress, ...]:
         if answer.status in self._provider.no_address:
             return ()
-        content, found = self._content(answer), []
-        assert self.service.type is not None
-        form = SEARCHES[self.service.type].form
+        content, form, found = self._content(answer), self._search.form, []
         try:
             for row in form.rows(content)[:MAX_FOUND]:
                 address = self._provider.read(form.response(row))

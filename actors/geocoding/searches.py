@@ -6,12 +6,11 @@ Google Geocoding, HERE geocode v1, TomTom geocode 2, Geoapify v1, Base Adresse N
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-Json = Any
-"""A part of the response of a provider, of any form."""
+from motorpool.actors.geocoding.geocoders import Json
 
 
 class FoundAddress(msgspec.Struct, frozen=True):
@@ -45,8 +44,8 @@ class Search:
     """URL of the public service; `{keyword}` stands where it is not a parameter."""
     form: Form
     reverse: str | None = None
-    """The end of the URL that says where coordinates are, in whose place `path` has that of the search of a
-    server of one's own; empty: both have one URL. None: such a server is not known to search."""
+    """On a server of one's own, how the URL that finds the address of coordinates ends: `path` in its place
+    makes it the URL of the search. Empty: both have the same URL; None: such a server is not searched."""
     path: str = ""
     keyword: str = "q"
     """Query parameter of what is looked for."""

@@ -66,12 +66,12 @@ class FileRetention(Actor[FilesHeld]):
             self.context.log.info("removed %d incomplete files that a crash left", drafts)
         try:
             held = await ticket_files.held(self._database)
-            kept = await kept_files.held(self._database)
+            stay = held.keys() | (await kept_files.held(self._database)).keys()
         except StorageError as error:
             self.context.log.warning("quota and age of files not checked, retried later: %s", error)
             return
         if self._device_quota is not None:
-            self._device_quota.exempt(held.keys() | kept.keys())
+            self._device_quota.exempt(stay)
         oldest = now - timedelta(days=settings.retention_days) if settings.retention_days else None
         swept = await trio.to_thread.run_sync(
             partial(
@@ -80,7 +80,7 @@ class FileRetention(Actor[FilesHeld]):
                 MEDIA_NAMES,
                 quota_bytes=settings.quota_bytes or 0,
                 oldest=oldest,
-                exempt=held.keys() | kept.keys(),
+                exempt=stay,
             )
         )
         FILE_BYTES.labels("media").set(swept.total_bytes)

@@ -1,6 +1,7 @@
 """All settings as values: their names, types, defaults and what a value must satisfy (api/settings.py)."""
 
 import functools
+import types
 import typing
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -36,6 +37,18 @@ class Key:
     """The value is never printed, not even in an error."""
     destination: bool
     """It says where the secrets of its section are sent to, and how."""
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether it may be unset."""
+        return typing.get_origin(self.kind) is types.UnionType
+
+    @property
+    def value_kind(self) -> typing.Any:  # noqa: ANN401 - as `kind`
+        """The type of its values, without None."""
+        if not self.is_optional:
+            return self.kind
+        return next(each for each in typing.get_args(self.kind) if each is not type(None))
 
     @property
     def place(self) -> Place:

@@ -1,7 +1,6 @@
 """Values of settings from what is written in the file, in the environment or in a request."""
 
 import math
-import types
 import typing
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -30,11 +29,9 @@ def parse(key: Key, value: object, source: str) -> Value:
 
     `source` is what the error begins with. Raises SettingsError.
     """
-    kind = key.kind
-    if typing.get_origin(kind) is types.UnionType:
-        if value == "":
-            return None
-        kind = next(option for option in typing.get_args(kind) if option is not type(None))
+    if key.is_optional and value == "":
+        return None
+    kind = key.value_kind
     shown = "the value" if key.secret else repr(value)
     parsed: Value
     if kind is bool:

@@ -9,18 +9,12 @@ from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.rules.identity_rules import SECRET_KEY
 from motorpool.api.access import may_see_device
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.camera_name_attributes import require_camera_names
-from motorpool.api.engine.identity_attributes import (
-    SHOWN_KEYS,
-    changes_identity,
-    require_identity_attributes,
-)
+from motorpool.api.engine.checked_attributes import require_usable_attributes
+from motorpool.api.engine.identity_attributes import SHOWN_KEYS, changes_identity
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
-from motorpool.api.engine.sensor_limit_attributes import require_sensor_limits
-from motorpool.api.engine.severity_attributes import require_severities
 from motorpool.api.engine.text_rules import MAX_NAME_LENGTH, TextRules
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
@@ -73,10 +67,7 @@ class DevicePolicy(LinkedPolicy[Device]):
         new = self.texts.trimmed(new)
         known = old.attributes if old is not None else {}
         require_time_zone(DECODER_ZONE, new.attributes, known)
-        require_identity_attributes(new.attributes, known)
-        require_sensor_limits(call, new.attributes, known)
-        require_camera_names(new.attributes, known)
-        require_severities(new.attributes, known)
+        require_usable_attributes(call, new.attributes, known)
         new = await super().prepare(call, transaction, new, old)
         if old is not None and new.unique_id != old.unique_id:
             call.after_commit.append(partial(_move_files, call, old, new.unique_id))

@@ -1,8 +1,8 @@
 """The evidence of an event: what shows it, as a list and as one archive (docs/events.md#evidence)."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import PurePath
 
@@ -33,13 +33,14 @@ from motorpool.api.resources.library import Media, described
 from motorpool.api.resources.media import ReadableFile, is_film_playable, make_ready
 from motorpool.codecs.media import exif
 from motorpool.storage.devices import devices, positions
+from motorpool.storage.events.event_lists import PICTURE_TIME
 from motorpool.storage.records import Device, Event
 from motorpool.storage.video import library
 
 OPERATIONS = Operations("events")
 
-AROUND = timedelta(minutes=5)
-"""Files that a vehicle sends within this time of an event belong to it, and positions are shown."""
+AROUND = PICTURE_TIME
+"""Before and after an event: files that the vehicle sends then belong to it, and positions are saved."""
 MOST = 50
 """Files of an event, and as many captures."""
 PIECE_BYTES = 256 * 1024
@@ -60,8 +61,8 @@ async def list_evidence(call: Call) -> Response:
     That are at most 50 files that the device sent within five minutes of it, the nearest, and captures that
     hold its instant.
     """
-    event = await _event(call)
-    found = await _evidence_of(call, event)
+    event, device = await _event_of_device(call)
+    found = await _evidence_of(call, event, device)
     await confirm_history(call, event.device_id)
     return as_json(found)
 
@@ -79,11 +80,8 @@ async def save_evidence(call: Call) -> Response:
     positions around the event as CSV, the event with all of that as JSON, and `SHA256SUMS`, which
     `sha256sum -c` checks.
     """
-    event = await _event(call)
-    device = await devices.TABLE.fetch(call.context.database, event.device_id)
-    if device is None:
-        raise ResourceNotFound("no such event")
-    found = await _evidence_of(call, event)
+    event, device = await _event_of_device(call)
+    found = await _evidence_of(call, event, device)
     await record_action(call, call.context.database, "download", "event", event.id)
     archive = _Archive(call, event, device)
     name = file_name("evidence", device.name, archive.moment(event.event_time), extension="zip")
@@ -92,20 +90,19 @@ async def save_evidence(call: Call) -> Response:
     return Response(body, 200, headers=headers, content_type="application/zip")
 
 
-async def _event(call: Call) -> Event:
-    found = await readable_event(call, call.id)
-    if found is None:
-        raise ResourceNotFound("no such event")
-    return found
+async def _event_of_device(call: Call) -> tuple[Event, Device]:
+    event = await readable_event(call, call.id)
+    if event is not None:
+        device = await devices.TABLE.fetch(call.context.database, event.device_id)
+        if device is not None:
+            return event, device
+    raise ResourceNotFound("no such event")
 
 
-async def _evidence_of(call: Call, event: Event) -> list[Evidence]:
+async def _evidence_of(call: Call, event: Event, device: Device) -> list[Evidence]:
     database, store = call.context.database, call.context.files.store
     entries = await library.of_event(database, event.device_id, event.event_time, AROUND, MOST)
     found = await described(call, entries)
-    device = await devices.TABLE.fetch(database, event.device_id)
-    if device is None:
-        return []
     keys = [media_key(device.unique_id, item.file_name) if item.kind == "photo" else None for item in found]
     times = await trio.to_thread.run_sync(_camera_times, store, keys)
     return [extended(Evidence, item, camera_time=time) for item, time in zip(found, times, strict=True)]
@@ -249,14 +246,8 @@ class _Archive:
 
     def _free(self, stem: str, extension: str) -> str:
         """Return a name that no other member has."""
-        for name in _numbered(stem, extension):
-            if name not in self._names:
-                self._names.add(name)
-                return name
-        raise AssertionError
-
-
-def _numbered(stem: str, extension: str) -> Iterator[str]:
-    yield f"{stem}.{extension}"
-    for number in range(2, 4 * MOST):
-        yield f"{stem}_{number}.{extension}"
+        name, number = f"{stem}.{extension}", 2
+        while name in self._names:
+            name, number = f"{stem}_{number}.{extension}", number + 1
+        self._names.add(name)
+        return name

@@ -21,7 +21,7 @@ from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.engine.text_rules import TextRules, require_plain_texts
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version, with_version
-from motorpool.api.history import lock_readable_event, readable_event
+from motorpool.api.history import readable_event
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, as_json_array
 from motorpool.api.json import extended
@@ -36,6 +36,7 @@ MAX_DAYS = 31
 EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 MAX_NOTE = 1000
 """Characters."""
+TEXTS = TextRules({"note": None})
 NAMES = {
     "start": "from",
     "end": "to",
@@ -196,10 +197,10 @@ async def review_event(call: Call) -> Response:
     Who and when is set by the server. An event without a review, whose severity is INFO, gets none.
     """
     REVIEW_EVENTS.require(call.caller)
-    sent = TextRules({"note": None}).trimmed(await call.body(NewReview))
+    sent = TEXTS.trimmed(await call.body(NewReview))
     require_plain_texts(sent, None)
     async with call.context.database.transaction() as transaction:
-        found = await lock_readable_event(call, transaction, call.id)
+        found = await readable_event(call, call.id, transaction)
         if found is None:
             missing = ResourceNotFound if call.caller.administrator else BadRequest
             raise missing(f"event {call.id}: no access to it, or no such")

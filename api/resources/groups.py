@@ -3,17 +3,11 @@
 from motorpool.actors.messages.changes import GroupChanged
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.camera_name_attributes import require_camera_names
-from motorpool.api.engine.identity_attributes import (
-    SHOWN_KEYS,
-    names_other_reporters,
-    require_identity_attributes,
-)
+from motorpool.api.engine.checked_attributes import require_usable_attributes
+from motorpool.api.engine.identity_attributes import SHOWN_KEYS, names_other_reporters
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
-from motorpool.api.engine.sensor_limit_attributes import require_sensor_limits
-from motorpool.api.engine.severity_attributes import require_severities
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources import quotas
@@ -39,10 +33,7 @@ class GroupPolicy(LinkedPolicy[Group]):
         new = await super().prepare(call, transaction, new, old)
         known = old.attributes if old is not None else {}
         require_time_zone(DECODER_ZONE, new.attributes, known)
-        require_identity_attributes(new.attributes, known)
-        require_sensor_limits(call, new.attributes, known)
-        require_camera_names(new.attributes, known)
-        require_severities(new.attributes, known)
+        require_usable_attributes(call, new.attributes, known)
         if names_other_reporters(new.attributes, known):
             # Of the devices in it.
             CHANGE["device"].require(call.caller)

@@ -1,6 +1,5 @@
 """Places by their names: zones, addresses and towns (docs/server.md#places)."""
 
-from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -77,12 +76,11 @@ async def _geofences(call: Call, keyword: str, limit: int) -> list[FoundPlace]:
     user = call.caller
     query = ListQuery(accessible_to=None if user.administrator else user.id, keyword=keyword, limit=limit)
     rows = await GEOFENCES.list(call.context.database, query)
-
-    def places() -> Iterator[FoundPlace]:
-        for row, (latitude, longitude) in zone_middles(rows):
-            yield FoundPlace("geofence", row.name, latitude, longitude, geofence_id=row.id)
-
-    return await trio.to_thread.run_sync(lambda: list(places()))
+    found = await trio.to_thread.run_sync(lambda: list(zone_middles(rows)))
+    return [
+        FoundPlace("geofence", row.name, latitude, longitude, geofence_id=row.id)
+        for row, (latitude, longitude) in found
+    ]
 
 
 async def _addresses(call: Call, keyword: str) -> list[FoundPlace]:

@@ -18,11 +18,9 @@ from motorpool.actors.work.stored_calendars import TIME_ZONE, ZONE_FIELDS
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import changed_attributes, privileged_values, record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.camera_name_attributes import require_camera_names
-from motorpool.api.engine.identity_attributes import SHOWN_KEYS, require_identity_attributes
+from motorpool.api.engine.checked_attributes import require_usable_attributes
+from motorpool.api.engine.identity_attributes import SHOWN_KEYS
 from motorpool.api.engine.operations import BodyRules, Content, Operations
-from motorpool.api.engine.sensor_limit_attributes import require_sensor_limits
-from motorpool.api.engine.severity_attributes import require_severities
 from motorpool.api.engine.text_rules import TextRules, require_plain_texts
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version, with_version
@@ -116,10 +114,7 @@ async def update_server(call: Call) -> Response:
             require_time_zone(key, sent.attributes, known.attributes)
         wanted = restore_secrets(sent, known)
         require_plain_texts(wanted, known)
-        require_identity_attributes(wanted.attributes, known.attributes)
-        require_sensor_limits(call, wanted.attributes, known.attributes)
-        require_camera_names(wanted.attributes, known.attributes)
-        require_severities(wanted.attributes, known.attributes)
+        require_usable_attributes(call, wanted.attributes, known.attributes)
         stored = await server.save(transaction, wanted)
         fields = changed_fields(known, stored)
         if not ZONE_FIELDS.isdisjoint(fields):

@@ -1,6 +1,5 @@
 """Settings that administrators change while the server runs (docs/server.md#settings-at-run-time)."""
 
-import types
 import typing
 from typing import Annotated, Any
 
@@ -221,16 +220,14 @@ def _present(call: Call) -> Response:
 
 
 def _describe(live: LiveSettings, key: Key) -> ChangeableSetting:
-    kind, optional = key.kind, False
-    if typing.get_origin(kind) is types.UnionType:
-        kind, optional = next(each for each in typing.get_args(kind) if each is not type(None)), True
+    kind = key.value_kind
     value, default = live.value(key.place), live.default(key)
     shown = None if value is None else value_as_json(value)
     return ChangeableSetting(
         name=key.name,
         description=sentences()[key.place],
         type="list" if typing.get_origin(kind) is tuple else KINDS.get(kind, "text"),
-        optional=optional,
+        optional=key.is_optional,
         value=(MASK if shown else None) if key.secret else shown,
         default=None if key.secret or default is None else value_as_json(default),
         unit=key.unit,
