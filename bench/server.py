@@ -22,7 +22,7 @@ from motorpool.codecs.devices import CODECS
 from motorpool.codecs.media.jt1078 import MEDIA_PORTS
 
 EMAIL = "bench@example.org"
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 STOP_SECONDS = 15.0
 LOG_FILE = "server.log"
 _EMBEDDED = "embedded"

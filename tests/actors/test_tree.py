@@ -121,7 +121,7 @@ async def test_after_a_crash_what_leans_on_it_is_started_again_and_serves(
     terminal = Terminal("13912345678")
     async with open_system(fleet_tree(database, settings())) as system:
         port = 5015 + offset
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             assert await position_stored(database, port, terminal) == 1
             standing = await trio.open_tcp_stream(LOOPBACK, port)
             await standing.send_all(terminal.heartbeat())
@@ -156,7 +156,7 @@ async def test_connections_that_have_ended_hold_nothing_until_garbage_is_collect
     gc.disable()
     try:
         async with open_system(fleet_tree(database, settings())):
-            with trio.fail_after(60):
+            with trio.fail_after(120):
                 jt808 = await trio.open_tcp_stream(LOOPBACK, 5015 + offset)
                 await jt808.send_all(b"~" + bytes(1000))
                 osmand = await trio.open_tcp_stream(LOOPBACK, 5055 + offset)

@@ -118,7 +118,7 @@ async def test_no_update_with_if_match_is_lost(served):
             assert "was changed: it is at version" in answer.text, answer.text
 
     for path, body in (await made(served)).items():
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             await in_parallel(*(partial(add_one, client, path) for client in clients))
         assert number_of((await served.admin.get(path)).json()) == number_of(body) + CONNECTIONS, path
 

@@ -149,7 +149,7 @@ class World:
         seen: set[int] = set()
         try:
             while self.ids["marker"] not in seen:
-                with trio.fail_after(30):
+                with trio.fail_after(120):
                     message = json.loads(await self.socket.get_message())
                 seen |= {position["deviceId"] for position in message.get("positions", ())}
         except ConnectionClosed:

@@ -59,7 +59,7 @@ async def test_only_devices_that_are_missing_are_registered(nursery: trio.Nurser
 
     port = await nursery.start(serve, answer)
     account = Account(server=f"http://127.0.0.1:{port}", email="a@example.org", password="p")
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         assert await register(account, [device("13800100001"), device("13800100002")]) == 1
     assert posted == [
         {
@@ -80,7 +80,7 @@ async def test_a_server_that_is_not_ready_is_asked_again(
     answers = iter([(503, b"not yet"), (500, b"not yet"), (200, b"[]")])
     port = await nursery.start(serve, lambda *_: next(answers))
     account = Account(server=f"http://127.0.0.1:{port}", email="a@example.org", password="p")
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         assert await register(account, []) == 0
     nursery.cancel_scope.cancel()
 
@@ -88,7 +88,7 @@ async def test_a_server_that_is_not_ready_is_asked_again(
 async def test_wrong_credentials_are_reported_at_once_without_the_password(nursery: trio.Nursery) -> None:
     port = await nursery.start(serve, lambda *_: (401, b"Unauthorized"))
     account = Account(server=f"http://127.0.0.1:{port}", email="a@example.org", password="secret")
-    with trio.fail_after(60), pytest.raises(RegistrationRefused, match="401 Unauthorized") as refused:
+    with trio.fail_after(120), pytest.raises(RegistrationRefused, match="401 Unauthorized") as refused:
         await register(account, [])
     assert "secret" not in str(refused.value)
     nursery.cancel_scope.cancel()

@@ -87,7 +87,7 @@ async def test_a_tracker_logs_in_and_reports(udp: bool) -> None:
         port = listening.getsockname()[1]
         target = Target(host="127.0.0.1", port_offset=port - CODECS["gps103"].port)
         (plan,) = plan_trackers("gps103", count=1, interval_seconds=0.01, seed=7, udp=udp)
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             async with trio.open_nursery() as nursery:
                 if not udp:
                     listening.listen()

@@ -37,12 +37,12 @@ class Server:
         self.living = message.numbers
 
     async def until_seen(self, fact):
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             while fact not in self.seen:  # noqa: ASYNC110 - a list of the test
                 await trio.sleep(0.01)
 
     async def until_known(self, node):
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             while node not in self.living:  # noqa: ASYNC110 - as above
                 await trio.sleep(0.01)
 
@@ -64,7 +64,7 @@ async def servers(database, monkeypatch):
         found = Server(first), Server(second)
         for number, (one, other) in enumerate((found, found[::-1])):
             fact = SessionEnded(f"hello {number}")
-            with trio.fail_after(30):
+            with trio.fail_after(120):
                 while fact not in other.seen:
                     await publish_changes(one.system, fact)
                     await trio.sleep(0.05)
@@ -104,7 +104,7 @@ async def test_after_a_lost_connection_everything_is_read_again(servers, databas
     await other.until_seen(EverythingChanged())
     for each in servers:
         each.seen.clear()
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         while SessionEnded("again") not in other.seen:
             await publish_changes(one.system, SessionEnded("again"))
             await trio.sleep(0.05)

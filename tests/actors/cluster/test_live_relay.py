@@ -94,7 +94,7 @@ class Server:
 
 
 async def until(condition):
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         while not await condition():  # noqa: ASYNC110 - an actor is asked
             await trio.sleep(0.01)
 

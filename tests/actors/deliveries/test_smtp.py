@@ -20,7 +20,7 @@ PLAIN = SmtpEnvelope("fleet@example.net", "ann@example.org", b"Subject: x\r\n\r\
 def hand_in(authority):
     async def hand(port, envelope=PLAIN, **fields):
         account = SmtpAccount(**{"host": "mail.example", "port": port, "security": "none", **fields})
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             await submit(account, ("127.0.0.1",), envelope, authority.trusting, trio.CapacityLimiter(1))
 
     return hand
@@ -351,7 +351,7 @@ async def test_a_server_that_dribbles_costs_the_deadline_and_no_thread(authority
             nursery.cancel_scope.cancel()
         assert nursery.cancel_scope.cancelled_caught
         # The only place is free again as soon as the thread has ended.
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             async with threads:
                 assert await trio.to_thread.run_sync(gone.wait, 30)
         await trio.to_thread.run_sync(thread.join)
@@ -379,7 +379,7 @@ async def test_a_server_that_does_not_read_keeps_no_thread_after_the_end(authori
             nursery.start_soon(submit, account, ("127.0.0.1",), large, authority.trusting, threads)
             await trio.to_thread.run_sync(sending.wait)
             nursery.cancel_scope.cancel()
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             async with threads:
                 over.set()
         await trio.to_thread.run_sync(thread.join)

@@ -227,7 +227,7 @@ async def test_messages_of_a_session_share_a_connection(keeping):
             for _ in range(3):
                 sending.start_soon(post, session, keeping.url + "/b")
         assert keeping.connections == 3
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         while keeping.closed < 3:
             await trio.lowlevel.checkpoint()
     heads = [received.lower() for received in keeping.received]

@@ -56,7 +56,7 @@ class Reader:
         self.news.set()
 
     async def until(self, probe):
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             while not probe():
                 self.news = trio.Event()
                 await self.news.wait()
@@ -108,7 +108,7 @@ async def test_a_backlog_is_sent_as_the_peer_reads_and_reading_goes_on_after_it(
     received = b""
     peer = trio.socket.from_stdlib_socket(theirs)
     theirs.setblocking(False)
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         while len(received) < len(sent):
             received += await peer.recv(65536)
     assert received == sent

@@ -98,7 +98,7 @@ async def test_an_answer_that_does_not_come_in_time_names_the_host(peer, post, n
     with pytest.raises(Unreachable, match=r"^fleet\.example gave no answer within 0\.5 s$") as caught:
         await post(f"http://fleet.example:{server.port}/?key=secret", seconds=0.5)
     assert (caught.value.cause, caught.value.address) == ("timeout", "127.0.0.1")
-    with trio.fail_after(5):
+    with trio.fail_after(120):
         await server.ended.wait()
 
 
@@ -142,7 +142,7 @@ async def test_an_answer_that_comes_byte_by_byte_has_no_more_time(peer, post, fi
     with pytest.raises(Unreachable, match=r"gave no answer within 0\.2 s"):
         await post(server.url, seconds=0.2)
     assert trio.current_time() - begun < 5
-    with trio.fail_after(5):
+    with trio.fail_after(120):
         await server.ended.wait()
 
 
@@ -160,7 +160,7 @@ async def test_a_head_without_an_end_is_no_answer(peer, post, first, piece):
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1 broke off, or its answer is not HTTP") as caught:
         await post(server.url, seconds=30)
     assert (caught.value.cause, caught.value.address) == ("connect", "127.0.0.1")
-    with trio.fail_after(5):
+    with trio.fail_after(120):
         await server.ended.wait()
 
 
@@ -171,7 +171,7 @@ async def test_content_without_an_end_is_read_to_the_limit(peer, post, first):
     server = await peer(repeating(first, b"x" * 10_000))
     with pytest.raises(DeliveryRefused, match=r"127\.0\.0\.1 answered more than 50000 bytes"):
         await post(server.url, seconds=30, max_bytes=50_000)
-    with trio.fail_after(5):
+    with trio.fail_after(120):
         await server.ended.wait()
 
 
@@ -211,7 +211,7 @@ async def test_a_handshake_that_does_not_come_in_time_ends_with_its_connection(p
     http = OutgoingHttp(LOOPBACK, tls=authority.trusting)
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1 gave no answer within 0\.1 s"):
         await post(f"https://127.0.0.1:{server.port}/", http, seconds=0.1)
-    with trio.fail_after(5):
+    with trio.fail_after(120):
         await server.ended.wait()
 
 

@@ -44,7 +44,7 @@ class Asker:
 
     async def answer(self, number, instant):
         """Ask until it is known."""
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             while True:
                 found = (await self.look(number)).covers(number, instant)
                 if found is not None:

@@ -40,6 +40,6 @@ async def test_an_answer_is_sent_to_its_end_although_the_request_is_told_to_be_o
         "extensions": {},
         "asgi": {"version": "3.0", "spec_version": "2.1"},
     }
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         await app(scope, take.receive, send)
     assert ended == ["whole"]

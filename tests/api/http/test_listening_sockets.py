@@ -66,7 +66,7 @@ async def test_without_files_clients_are_accepted_by_spare_ones_and_then_wait(
             with out_of_files():
                 for client in clients:
                     client.connect(bound.getsockname())
-                with trio.fail_after(30):
+                with trio.fail_after(120):
                     streams = [await listener.accept() for _ in range(2)]
                 assert conditions.find(OPEN_FILES) is not None
                 with trio.move_on_after(0.1) as waiting:
@@ -74,7 +74,7 @@ async def test_without_files_clients_are_accepted_by_spare_ones_and_then_wait(
                 assert waiting.cancelled_caught
                 # The next one comes as one goes.
                 await streams.pop().aclose()
-                with trio.fail_after(30):
+                with trio.fail_after(120):
                     streams.append(await listener.accept())
                 # Nothing but the beginning was told.
                 assert len(caplog.records) == 1
@@ -125,7 +125,7 @@ async def test_no_more_connections_are_let_in_than_there_are_places():
         assert patience.cancelled_caught
         await stream.aclose()
         await stream.aclose()
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             other = await listener.accept()
         assert listener.connections == 1
         other.abort()
@@ -165,7 +165,7 @@ async def test_a_client_has_only_so_many_connections_in_use_and_is_told_so():
         assert listener.connections == 2
         accepted[0].abort()
         again = socket.create_connection(("127.0.0.1", port))
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             accepted.append(await listener.accept())
         for each in (*clients, *refused, again):
             each.close()

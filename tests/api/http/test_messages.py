@@ -25,7 +25,7 @@ async def served(starting):
 
 async def answers(port, *pieces):
     """Send, and read until the server closes the connection; status lines of the answers."""
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
             for piece in pieces:
                 await stream.send_all(piece)
@@ -130,7 +130,7 @@ async def test_frames_before_the_handshake_is_answered_end_connection_and_socket
             ended.set()
 
     monkeypatch.setattr("motorpool.api.sockets.websocket.identify_socket_caller", wait)
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         async with await trio.open_tcp_stream("127.0.0.1", served.port) as stream:
             await stream.send_all(UPGRADE + VERSION + b"\r\n")
             await began.wait()

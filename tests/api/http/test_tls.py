@@ -78,7 +78,7 @@ async def test_the_api_is_served_over_tls_and_the_cookie_stays_there(secured, tr
 
 async def test_the_socket_is_served_over_tls(secured, trust):
     headers = [("Cookie", f"JSESSIONID={secured.cookie(secured.admin)}")]
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         async with trio_websocket.open_websocket(
             "localhost", secured.port, "/api/socket", use_ssl=trust, extra_headers=headers
         ) as socket:
@@ -107,7 +107,7 @@ async def test_half_handshakes_are_given_up_for_others_and_not_logged(starting, 
             await half.send_all(b"\x16\x03\x01")
         async with httpx.AsyncClient(verify=trust, trust_env=False) as client:
             assert (await client.get(f"https://localhost:{served.port}/api/health")).text == "OK"
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             assert await halves[0].receive_some() == b""
         for half in halves:
             await trio.aclose_forcefully(half)

@@ -56,7 +56,7 @@ async def callers():
 
 async def hear(callers) -> int:
     """The process id of the next program that calls."""
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         async with await callers.accept() as stream:
             said = b""
             while not said.endswith(b"."):

@@ -98,7 +98,7 @@ async def test_film_is_asked_for_once_when_the_archives_are_there(server):
         devices = {row["name"]: row for row in await api.rows("/devices")}
         for name in FILMED:
             await server.report(server.position(devices[name]["id"], now - timedelta(minutes=1)))
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             await wait_for_archives(api, devices, now)
         for _ in range(2):
             await fetch_footage(api, fleet, devices, now)

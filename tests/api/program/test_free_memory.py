@@ -67,14 +67,14 @@ async def test_memory_is_returned_in_a_thread_after_a_check(monkeypatch) -> None
     monkeypatch.setattr(free_memory, "_find_trim", lambda: lambda: token.run_sync_soon(called.set))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(free_memory.return_free_memory)
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             await called.wait()
         nursery.cancel_scope.cancel()
 
 
 async def test_where_the_allocator_has_no_such_function_nothing_is_done(monkeypatch) -> None:
     monkeypatch.setattr(free_memory.sys, "platform", "darwin")
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         await free_memory.return_free_memory()
 
 

@@ -226,7 +226,7 @@ async def test_requests_are_let_in_with_the_secret_each_for_itself(connected, ca
         coords = '"coords": {"latitude": 1, "longitude": 2}'
         json_place = f'{{"device_id": "phone", "location": {{"timestamp": 1777636800, {coords}}}}}'
         right = SECRET.replace(" ", "%20")
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             # A proxy sends the requests of several phones over one connection.
             proxy = await open_port()
             assert await proxy.asks(f"{place}&secret={right}") == 200
@@ -265,7 +265,7 @@ async def test_a_terminal_with_a_code_is_not_replaced_by_who_knows_its_number(co
         device_id = await served.device(served.admin, "13912345678", attributes={"device.secret": SECRET})
         terminal, stranger = Terminal("13912345678"), Terminal("13912345678")
         body = encode_location(52.5, 13.4, NOON)
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             line = await open_port()
             answer = await line.says(terminal, terminal.register(plate="B-1"))
             assert isinstance(answer, RegistrationResponse)
@@ -299,7 +299,7 @@ async def test_without_a_secret_terminals_keep_the_code_that_they_have(connected
     async with connected("jt808") as (served, open_port):
         device_id = await served.device(served.admin, "13912345678")
         terminal = Terminal("13912345678")
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             line = await open_port()
             assert (await line.says(terminal, terminal.register(plate="B-1"))).code == "13912345678"
             terminal.code = "of another platform"
@@ -327,7 +327,7 @@ async def test_users_see_and_take_what_came_for_their_devices_alone(connected):
         path = f"/devices/{device_id}/binding"
         await hers.put(path, json={"protocol": "gt06"})
         terminal = Terminal("13912345678")
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             assert (await (await open_port()).says(terminal, terminal.register(plate="B-1"))).result == 4
             (other,) = (await hers.get(path)).json()["others"]
             assert (other["protocol"], other["reason"], other["refused"]) == ("jt808", "protocol", True)
@@ -351,7 +351,7 @@ async def test_a_gateway_reports_for_those_of_its_devices_that_are_bound_to_its_
         ids = [await served.device(served.admin, name) for name in names]
         await served.admin.put(f"/devices/{ids[1]}/binding", json={"protocol": "gt06"})
         gateway = await open_port()
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             for _ in range(3):
                 await gateway.stream.send_all(frame % names[1].encode())
                 await gateway.stream.send_all(frame % names[0].encode())
@@ -369,7 +369,7 @@ async def test_the_newest_datagrams_replace_no_connection(connected):
     async with connected("gps103") as (served, open_port):
         device_id = await served.device(served.admin, "353358017784062")
         line = await open_port()
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             await line.stream.send_all(login)
             assert await line.stream.receive_some() == b"LOAD"
             sender = trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM)

@@ -56,7 +56,7 @@ class Vehicle:
 
     async def event(self):
         """Return the next event, once it is there."""
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             while not (found := await self.new_events()):  # noqa: ASYNC110 - the database notifies nobody
                 await trio.sleep(0.01)
         (event,) = found
@@ -223,7 +223,7 @@ async def test_silence_and_queued_commands_are_events(starting, offset):
         stream = await trio.open_tcp_stream(LOOPBACK, CODECS["jt808"].port + offset)
         async with stream:
             await stream.send_all(Terminal(phone).location(encode_location(1, 2, NOON)))
-            with trio.fail_after(60):
+            with trio.fail_after(120):
                 while len({event["type"] for event in found}) < 4:
                     found += await silent.new_events()
                     await trio.sleep(0.01)

@@ -29,7 +29,7 @@ async def store(served, device_id, kind="deviceOverspeed", **attributes):
     async with served.context.system.topic(EVENTS).subscribe() as stored:
         await served.context.system.ref(POSITION_WRITER).tell(AppendEvents((event,)))
         await stored.receive_batch()
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         while await served.context.database.fetch_value("select count(*) from unmatched_events"):  # noqa: ASYNC110
             await trio.sleep(0.01)
 
@@ -43,7 +43,7 @@ async def notify(served, client, kind, *names, **fields):
 
 
 async def asked_of(server, number=1):
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         while len(server.asked) < number:  # noqa: ASYNC110 - a thread of another library adds to it
             await trio.sleep(0.01)
     return server.asked
@@ -80,7 +80,7 @@ async def test_an_event_goes_out_by_every_way(starting, mail_server, web_server)
         async with open_websocket_url(url, extra_headers=headers) as socket:
             await socket.get_message()
             await store(served, device_id, speed=50.0, speedLimit=40.0)
-            with trio.fail_after(30):
+            with trio.fail_after(120):
                 message = {}
                 while "events" not in message:
                     message = json.loads(await socket.get_message())
@@ -143,7 +143,7 @@ async def test_a_failing_webhook_is_shown_and_a_test_that_arrives_resumes_it(sta
         await notify(served, ann, "deviceStopped", "webhook")
         await store(served, device_id, "deviceStopped")
         failing = []
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             while not failing or failing[0]["paused"] is None:
                 failing = (await ann.get("/notifications/failing")).json()
                 await trio.sleep(0.01)

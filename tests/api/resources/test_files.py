@@ -229,7 +229,7 @@ async def test_a_client_that_goes_away_leaves_nothing(starting, tmp_path):
 
 async def until(holds):
     """Wait for what happens on disk, of which nobody tells us."""
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         while not holds():  # noqa: ASYNC110 - a folder has no Event
             await trio.sleep(0.001)
 

@@ -65,7 +65,7 @@ async def test_ntfy_is_listed_where_it_is_configured_and_reaches_the_topic_of_a_
         assert (await ann.post("/notifications/test/ntfy")).status == 204
         path = f"/notifications/send/ntfy?userId={ann.id}"
         assert (await served.admin.post(path, json={**HELLO, "priority": True})).status == 204
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             while len(server.asked) < 2:
                 await trio.testing.wait_all_tasks_blocked(0.01)
     sent = [json.loads(asked.body) for asked in server.asked]
@@ -233,7 +233,7 @@ async def test_text_messages_are_the_digest_and_go_to_those_with_a_telephone(sta
         await served.user("ann", phone="111")
         await served.user("ben")
         assert (await served.admin.post("/notifications/send/sms", json=HELLO)).status == 204
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             while not gateway.asked:
                 await trio.testing.wait_all_tasks_blocked(0.01)
     assert sent(gateway) == [("111", "Rest tonight")]

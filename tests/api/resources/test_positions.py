@@ -224,7 +224,7 @@ async def test_open_sockets_learn_which_position_is_the_latest_again(starting):
         driven = await drive(served, number, 3)
         headers = [("Cookie", f"JSESSIONID={served.cookie(served.admin)}")]
         url = f"ws://127.0.0.1:{served.port}/api/socket"
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             async with trio_websocket.open_websocket_url(url, extra_headers=headers) as socket:
                 (first,) = json.loads(await socket.get_message())["positions"]
                 assert first["id"] == driven[2].id

@@ -797,7 +797,7 @@ async def runs_at_half_past(served, number):
     served.clock.set_wall(HALF_PAST)
     # The wall was put forward alone: a timer does not notice, but who is woken looks at it.
     await timetable.ask(ApplyChanges((ScheduleChanged(0, "updated"),)))
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         listed = []
         while not listed:
             listed = (await served.admin.get(f"/scheduledcommands/{number}/runs")).json()

@@ -277,7 +277,7 @@ async def test_a_device_reports_and_takes_a_command(name, transport, starting, p
         dialogue = tracker.dialogue
         if transport == "udp" and tracker.udp_dialogue is not None:
             dialogue = tracker.udp_dialogue
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             for message, answer in dialogue:
                 await device.send(message)
                 received = b""
@@ -306,7 +306,7 @@ async def test_a_command_goes_to_the_address_that_a_device_last_sent_from(starti
     places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=ports)}
     async with starting(protocols=("gps103",), **places) as served:
         device_id = await served.device(served.admin, tracker.unique_id)
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             for _ in range(3):
                 device = await connect("udp", CODECS["gps103"].port + ports)
                 await device.send(tracker.dialogue[0][0])
@@ -322,7 +322,7 @@ async def test_devices_behind_one_connection_report_and_take_commands(starting, 
     async with starting(protocols=("h02",), **places) as served:
         ids = [await served.device(served.admin, name) for name in names]
         gateway = await connect("tcp", CODECS["h02"].port + ports)
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             for name in names:
                 await gateway.send(frame % name.encode())
                 assert (await gateway.receive()).startswith(b"*HQ,%b,V4,V1," % name.encode())
@@ -342,7 +342,7 @@ async def test_what_a_group_says_of_a_protocol_holds_for_its_devices(starting, p
         device = {"name": "x", "uniqueId": TRACKERS["gl200"].unique_id, "groupId": group_id}
         device_id = (await served.admin.post("/devices", json=device)).json()["id"]
         tracker = await connect("tcp", CODECS["gl200"].port + ports)
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             (heartbeat, answer), (report, _) = TRACKERS["gl200"].dialogue
             await tracker.send(heartbeat)
             assert await tracker.receive() == answer
@@ -373,7 +373,7 @@ async def test_the_addresses_of_unknown_devices_and_noise_are_not_answered(start
         await served.device(served.admin, "353358017784062")
         port = CODECS["gps103"].port + ports
         stranger, known = await connect("udp", port), await connect("udp", port)
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             await stranger.send(b"noise")
             await stranger.send(b"##,imei:353358017784999,A;")
             await stranger.send(b"##,imei:353358017784999,A;")
@@ -394,7 +394,7 @@ async def test_owntracks_reports_and_takes_a_command_with_its_next_answer(starti
     async with starting(protocols=("owntracks",), **places) as served:
         device_id = await served.device(served.admin, "JJ")
         phone = await connect("tcp", port)
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             await phone.send(request)
             assert (await phone.receive()).endswith(b"\r\n\r\n[]")
             shown = await latest(served)

@@ -185,7 +185,7 @@ async def open_registration(served):
 
 
 async def until(holds):
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         while not holds():  # noqa: ASYNC110 - what is waited for happens in threads
             await trio.sleep(0.005)
 

@@ -198,7 +198,7 @@ class Worst:
             await stream.send_all(request.encode())
             assert b" 200 " in await stream.receive_some()
         waiting = "select (select count(*) from unmatched_events) + (select count(*) from ticket_rule_events)"
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             while await self.served.context.database.fetch_value(waiting):  # noqa: ASYNC110
                 await trio.sleep(0.01)
 

@@ -14,7 +14,7 @@ async def test_a_relay_that_is_cut_keeps_connections_and_what_they_carry(tmp_pat
     await listening.bind(str(target / SOCKET))
     listening.listen()
     relay = Relay(place, target)
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         async with trio.open_nursery() as nursery:
             await nursery.start(relay.run)
             async with await trio.open_unix_socket(str(place / SOCKET)) as client:

@@ -133,7 +133,7 @@ async def test_the_transaction_of_a_frozen_holder_ends_and_frees_what_it_locked(
             await duties.check(transaction, first, "schedule", 1)
             checked = True
             await nodes.leave(database, first)
-            with trio.fail_after(60):
+            with trio.fail_after(120):
                 while "schedule" not in await duties.take(database, second, NAMES):  # noqa: ASYNC110 - a row
                     await trio.sleep(0.02)
 

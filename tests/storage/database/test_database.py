@@ -62,7 +62,7 @@ async def test_a_value_out_of_range_is_rejected_in_plain_words(database, sql, va
 
 async def test_a_statement_that_takes_too_long_ends(database_url):
     answer = None
-    with trio.fail_after(50):
+    with trio.fail_after(120):
         while answer is None:
             # On a busy machine other statements take too long as well.
             with suppress(StorageUnavailable):
@@ -75,7 +75,7 @@ async def test_a_statement_that_takes_too_long_ends(database_url):
 
 async def test_a_server_that_does_not_answer_holds_nobody_for_ever(database_url):
     checked = False
-    with trio.fail_after(50):
+    with trio.fail_after(120):
         while not checked:
             # On a busy machine other statements get no answer in time as well.
             with suppress(StorageUnavailable):
@@ -97,14 +97,14 @@ async def test_a_cancelled_statement_leaves_the_pool_usable_and_ends_at_the_serv
                 await database.execute("select pg_sleep(3600)")
             assert scope.cancelled_caught
         assert [await database.fetch_value("select $1::int", n) for n in range(5)] == list(range(5))
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             while database.pool.acquired:
                 await trio.testing.wait_all_tasks_blocked(0.001)
         sleeping = (
             "select count(*) from pg_stat_activity where state = 'active' and query like '%pg_sleep(3600)'"
         )
         # PostgreSQL ends a statement a moment after it was asked to.
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             while await database.fetch_value(sleeping):  # noqa: ASYNC110 - of another process
                 await trio.sleep(0.01)
 
@@ -152,7 +152,7 @@ async def test_a_connection_lost_in_mid_statement_is_unavailable(database, postg
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cut)
-        with trio.fail_after(30), pytest.raises(StorageUnavailable):
+        with trio.fail_after(120), pytest.raises(StorageUnavailable):
             await database.execute("select pg_sleep(61)")
     await database.check()
 
@@ -187,7 +187,7 @@ async def test_what_the_body_raises_comes_out_as_it_was(database_url):
 
 
 async def test_cancelling_the_body_ends_it(database_url):
-    with trio.fail_after(30), trio.CancelScope() as scope:
+    with trio.fail_after(120), trio.CancelScope() as scope:
         async with opened(database_url) as database:
             await database.check()
             scope.cancel()
@@ -197,7 +197,7 @@ async def test_cancelling_the_body_ends_it(database_url):
 
 async def test_a_server_that_is_not_there_is_waited_for_but_not_for_ever(tmp_path):
     url = f"postgresql://nobody@/none?host={quote(str(tmp_path), safe='')}"
-    with trio.fail_after(30), pytest.raises(StorageUnavailable):
+    with trio.fail_after(120), pytest.raises(StorageUnavailable):
         async with opened(url, start_seconds=0.3):
             pass
 
@@ -207,7 +207,10 @@ async def test_a_login_that_is_refused_is_not_tried_again(postgres, wrong):
     url = postgres.server.url("nowhere" if wrong == "database" else "postgres")
     if wrong == "user":
         url = url.replace("motorpool@", "stranger@")
-    with trio.fail_after(30), pytest.raises(SetupFailed, match=r"the database refuses us: .* does not exist"):
+    with (
+        trio.fail_after(120),
+        pytest.raises(SetupFailed, match=r"the database refuses us: .* does not exist"),
+    ):
         async with opened(url):
             pass
 
@@ -265,7 +268,7 @@ async def test_each_try_to_reach_the_database_is_a_line_that_names_it_and_the_re
     caplog.set_level("WARNING")
     url = "postgresql://motorpool:s3cret@127.0.0.1:1/fleet"
     lines = []
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         # On a busy machine there is only time for one try, or for none.
         while len(lines) < 2:
             caplog.clear()
@@ -285,7 +288,7 @@ async def test_a_transaction_that_stands_still_frees_what_it_locked(database, da
     async def freeze(frozen):
         async with frozen.transaction() as transaction:
             await transaction.execute("update keys set name = 'b'")
-            with trio.fail_after(60):
+            with trio.fail_after(120):
                 assert await database.execute("update keys set name = 'c'") == "UPDATE 1"
 
     async with opened(database_url) as frozen:

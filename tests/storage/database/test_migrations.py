@@ -165,7 +165,7 @@ async def test_a_machine_too_busy_to_release_the_lock_in_time_starts_all_the_sam
         async with open_database(settings, clock_now=now) as database:
             assert await database.fetch_value("select count(*) from schema_migrations") == len(OURS)
             # The session of the migration has been closed, which PostgreSQL may notice later.
-            with trio.fail_after(60):
+            with trio.fail_after(120):
                 while await database.fetch_value(ADVISORY_LOCKS):  # noqa: ASYNC110 - told by nobody
                     await trio.sleep(0.01)
     finally:

@@ -84,7 +84,7 @@ async def test_a_cancelled_transaction_is_undone_and_its_connection_comes_back(d
             await put(transaction, "b")
     assert scope.cancelled_caught
     # Its lock is gone too: this would wait for the row otherwise.
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         async with database.transaction() as other:
             await other.execute("lock table groups in access exclusive mode")
     assert await names(database) == []
@@ -133,7 +133,7 @@ async def test_a_cursor_that_is_left_early_gives_its_connection_back(database):
         async for rows in batches:
             assert len(rows) == 10
             break
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         while database.pool.acquired:
             await trio.testing.wait_all_tasks_blocked(0.001)
     await database.check()

@@ -218,7 +218,7 @@ async def test_many_writers_at_once_store_every_row_once(database):
             ids = await positions.allocate_ids(database, 20)
             await store(database, *(position(position_id, number) for position_id in ids))
 
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         async with trio.open_nursery() as nursery:
             for number in range(1, 7):
                 nursery.start_soon(write, number)

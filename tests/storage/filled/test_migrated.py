@@ -186,7 +186,7 @@ async def test_a_migration_that_is_killed_is_done_again(make_filled, migrated, r
         await other.execute("begin")
         await other.execute(f"lock table {table} in share mode")
         with begin_migration(url) as process:
-            with trio.fail_after(60):
+            with trio.fail_after(120):
                 while not await observer.fetch_value(WAITS):
                     assert process.poll() is None
                     await trio.sleep(0.02)

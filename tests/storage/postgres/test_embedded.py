@@ -65,14 +65,14 @@ async def store(database, number):
 
 async def until(holds):
     """Wait for something that nobody tells us of."""
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         while not holds():  # noqa: ASYNC110 - what other processes do has no Event
             await trio.sleep(0.001)
 
 
 async def back(database):
     """Wait until the database answers again."""
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         while True:
             try:
                 await database.check()
@@ -155,7 +155,7 @@ async def test_calls_fail_at_once_while_the_server_is_down(data, monkeypatch):
         await until(lambda: not database.server.up)
         assert not database.available
         # One that waited for the server would wait for ever.
-        with trio.fail_after(60), pytest.raises(StorageUnavailable, match="started again"):
+        with trio.fail_after(120), pytest.raises(StorageUnavailable, match="started again"):
             await database.check()
         may_start.set()
         await back(database)
@@ -205,7 +205,7 @@ async def test_a_server_that_hangs_at_its_stop_is_ended_all_the_same(data, monke
     await server.start()
     for pid in orphans.processes(data / "postgres"):
         os.kill(pid, signal.SIGSTOP)
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         await server.stop()
     assert orphans.processes(data / "postgres") == []
 
@@ -353,7 +353,7 @@ async def test_a_full_disk_is_survived_and_nothing_acknowledged_is_lost(own_data
         async with opened(small / "data", statement_seconds=5) as database:
             kept = []
             refused = None
-            with trio.fail_after(60):
+            with trio.fail_after(120):
                 while refused is None:
                     try:
                         number = len(kept)

@@ -137,7 +137,7 @@ async def test_steps_that_follow_are_locked_with_those_that_ended(world, lock_wa
     # The one was taken from its queue already, where a cancellation does not touch it.
     await world.put(begun[:1], "delivering")
     await world.put(begun[1:], "sending")
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         async with trio.open_nursery() as nursery, world.database.transaction() as transaction:
             await runs.lock_with_later_steps(transaction, begun)
             await runs.store_outcomes(
@@ -243,7 +243,7 @@ async def test_everybody_at_once_many_times(world):
             partial(round_.supersede, at + SECOND),
         ]
         chance.shuffle(everybody)
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             async with trio.open_nursery() as nursery:
                 for each in everybody[: chance.randint(2, 7)]:
                     nursery.start_soon(each)
@@ -281,7 +281,7 @@ async def test_calendars_that_are_changed_as_their_edges_fire_wait_for_each_othe
         at = NOW + number * MINUTE
         turns = [EdgeOccurrence(each.id, calendar.id, at, "start", "start") for each in schedules]
         chance.shuffle(turns)
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(partial(world.fire_many, *turns, now=at))
                 nursery.start_soon(

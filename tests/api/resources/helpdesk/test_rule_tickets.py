@@ -35,7 +35,7 @@ async def happen(served, *happened):
     """Have events stored; returns when rules have looked at them."""
     await served.context.system.ref(POSITION_WRITER).tell(AppendEvents(happened))
     database = served.context.database
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         while len(await events.existing(database, [each.id for each in happened])) < len(happened):  # noqa: ASYNC110
             await trio.sleep(0.01)
         while await WAITING.any(database):  # noqa: ASYNC110

@@ -66,7 +66,7 @@ async def test_the_end_of_a_capture_that_is_recording_is_entered_later(desk, tic
     await stream(desk.served, capture)
     # The tests' clock stands still: what tells the actor of the end of captures is that it looks again.
     desk.served.context.system.ref(TICKET_CAPTURES).offer(TicketCapturesWaiting())
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         while len(entries := await evidence_of(desk, ticket)) < 3:  # noqa: ASYNC110
             await trio.sleep(0.01)
     first, second, ended = entries
@@ -196,7 +196,7 @@ async def test_a_command_for_a_ticket_is_in_its_history(desk, ticket):
     assert (refused.status, refused.text) == (400, "the device is offline")
     removed = await desk.chief.delete(f"/commands/queue/{answer.json()['id']}")
     assert removed.status == 204
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         while len(entries := await evidence_of(desk, ticket)) < 4:  # noqa: ASYNC110
             await trio.sleep(0.01)
     assert [entry["status"] for entry in entries] == ["queued", "queued", "refused", "removed"]

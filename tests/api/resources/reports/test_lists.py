@@ -454,7 +454,7 @@ async def test_a_client_that_leaves_ends_the_work_for_it(starting, monkeypatch):
         await client.send_all(head.encode())
         await started.wait()
         await client.aclose()
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             await ended.wait()
 
 
