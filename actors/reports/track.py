@@ -17,7 +17,13 @@ from motorpool.actors.reports.days import TICK, Piece, pieces
 from motorpool.actors.reports.figures import EndPoint, end_point
 from motorpool.actors.reports.segments import Carry, Segment, Segmenter
 from motorpool.actors.reports.sources import Sources
-from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance
+from motorpool.actors.rules.trip_detection import (
+    MAX_SECONDS,
+    TrackPoint,
+    TripSettings,
+    TripState,
+    advance,
+)
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import report_days
 from motorpool.storage.reports import report_rows
@@ -26,7 +32,7 @@ LOOK_BACK = timedelta(hours=24)
 """Positions this long before a report are read to continue the state machine."""
 FINISHED = timedelta(hours=2)
 """Time after the end of a day at which its result is kept: twice `report_days.LATE`."""
-RULES = 3
+RULES = 4
 """Version of the rules that find trips; what is kept was found by the present one."""
 BATCH = 31
 """Pieces whose ends are read, and that are stored, in one statement."""
@@ -173,6 +179,8 @@ class _Run:
         self._max_speed = 0.0
         self._centimetres = 0
         """Its highest speed and its distance before the tail of the carry."""
+        self._is_new = False
+        """Whether the device had no positions before the span."""
         self.found: list[Ends] = []
         self.ends = [piece.ends for piece in wanted]
         self.centimetres = [0] * len(wanted)
@@ -186,6 +194,7 @@ class _Run:
             )
         state = await state_before(self._database, self._device_id, wanted[0].begins, self._settings)
         self._carry = Carry(state, is_moving=state.is_moving)
+        self._is_new = state.anchor is None
         index = 0
         while index < len(wanted):
             stored = await self._look_up(wanted[index])
@@ -333,6 +342,11 @@ class _Run:
     def _close(self, is_moving: bool, end: EndPoint, max_speed: float, centimetres: int) -> None:
         start = self._start
         assert start is not None
+        if self._is_new and not (self.found or is_moving):
+            # It is not known to have stood before its first position.
+            least = timedelta(seconds=min(self._settings.min_duration, MAX_SECONDS))
+            if end.fix_time - start.fix_time < least:
+                return
         if start.position_id != end.position_id:
             highest = max(self._max_speed, max_speed)
             self.found.append(Ends(is_moving, start, end, highest, self._centimetres + centimetres))

@@ -140,9 +140,7 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         rules.calendar is not None and not rules.calendar.covers(fix_time, server_time)
     ):
         return FoldResult(None, context.events, state, failures)
-    is_implausible = (
-        replaces and not outdated and not _is_believed(report, fix_time, server_time, state, settings)
-    )
+    is_implausible = replaces and not outdated and not _is_believed(position, state, settings)
     if is_implausible:
         replaces = False
         attributes["implausible"] = True
@@ -178,20 +176,11 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
     return FoldResult(position, known + events, state, failures)
 
 
-def _is_believed(
-    report: PositionReport,
-    fix_time: datetime,
-    server_time: datetime,
-    state: FoldState,
-    settings: RuleSettings,
-) -> bool:
-    """Whether the device can be at the location of a report (docs/events.md#implausible-positions)."""
+def _is_believed(position: Position, state: FoldState, settings: RuleSettings) -> bool:
+    """Whether the device can be where a position says (docs/events.md#implausible-positions)."""
+    fix_time, server_time = position.fix_time, position.server_time
     ahead = (fix_time - server_time).total_seconds() if fix_time > server_time else 0.0
-    # A third of what it takes by keyword.
-    point = TrackPoint(
-        0, fix_time, report.latitude, report.longitude, report.speed, report.valid, None, ahead
-    )
-    return state.trip.believes(point, settings.trips)
+    return state.trip.believes(position, ahead, settings.trips)
 
 
 def _add_known(position: Position, latest: Position | None, rules: DeviceRules) -> None:

@@ -7,7 +7,7 @@ after a restart it goes on as if it had not stopped.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cached_property
 from math import cos, hypot, radians
 from typing import Final, NamedTuple
 
@@ -47,6 +47,10 @@ DETOUR = 1.5
 """Times as long as the straight way is what a device may have come along while it was silent."""
 NEAR_SHARE = 0.05
 """Of `min_distance`: a point this close to both the one before and the one after adds nothing to them."""
+HIDDEN = 10
+"""Times `min_distance` within which a device leaves a place without a fix, as a garage, before it has one."""
+SLOW = 0.2
+"""Metres a second, of steps that only a device makes which reports by time."""
 SAME_STEP = 0.15
 """Share by which steps of a device that reports by distance differ at most."""
 SLOTS = 12
@@ -61,7 +65,36 @@ ROUNDING: Final = 1e-6
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 
-class TripSettings(msgspec.Struct, frozen=True):
+class Limits(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What follows from `TripSettings`."""
+
+    distance: float
+    """Metres: `min_distance`."""
+    duration: float
+    """Seconds: `min_duration`, limited."""
+    stop_gap: float
+    """Seconds."""
+    implausible_speed: float
+    """Knots."""
+    rest: float
+    """Metres: the extent of a rest."""
+    still: float
+    """Metres, of a receiver that does not drift."""
+    step: timedelta
+    """Of the way of one that does."""
+    near: float
+    """Metres between points of which one is enough."""
+    span: timedelta
+    """`duration`."""
+    kept: timedelta
+    """How far the window reaches back."""
+    far: timedelta
+    """How far it does to points that are `distance` away."""
+    slot: timedelta
+    """In which points that are near to each other are thinned out."""
+
+
+class TripSettings(msgspec.Struct, frozen=True, dict=True):
     """What makes a trip and what a stop: the keys `report.trip.*` (docs/events.md#motion)."""
 
     min_distance: float = 200.0
@@ -73,6 +106,26 @@ class TripSettings(msgspec.Struct, frozen=True):
     implausible_speed: float = 162.0
     """Knots: a position that only a faster device could have reached is left out, until one follows that is
     near to it. 0: none is."""
+
+    @cached_property
+    def limits(self) -> "Limits":
+        """What follows from them."""
+        duration = min(self.min_duration, MAX_SECONDS)
+        span = timedelta(seconds=duration)
+        return Limits(
+            distance=self.min_distance,
+            duration=duration,
+            stop_gap=self.stop_gap,
+            implausible_speed=self.implausible_speed,
+            rest=REST_SHARE * self.min_distance,
+            still=STILL_SHARE * self.min_distance,
+            step=span / STEPS,
+            near=NEAR_SHARE * self.min_distance,
+            span=span,
+            kept=WINDOW_SPANS * span,
+            far=2 * span,
+            slot=span / SLOTS,
+        )
 
 
 class TrackPoint(msgspec.Struct, frozen=True, gc=False):
@@ -122,8 +175,8 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
     unsure: TrackPoint | None = None
     """The last point, if it alone tells that a device that stands has left; not in the window."""
 
-    def believes(self, point: TrackPoint, settings: TripSettings) -> bool:
-        """Return whether the device can be at `point` then.
+    def believes(self, point: TrackPoint | Position, ahead: float, settings: TripSettings) -> bool:
+        """Return whether the device can be at `point` then, whose clock was `ahead` seconds ahead.
 
         It can if it can have come there from its last plausible place or, where the last point was
         implausible as well, from there.
@@ -132,7 +185,7 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
         if not window or not limit:
             return True
         newest = self.unsure or window[-1]
-        if point.ahead > newest.ahead + AHEAD and self.doubts < DOUBTS:
+        if ahead > newest.ahead + AHEAD and self.doubts < DOUBTS:
             return False
         return is_reachable(newest, point, limit) or (
             self.doubtful is not None and is_reachable(self.doubtful, point, limit)
@@ -147,36 +200,9 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
         """Return the state in which the device started or stopped at `anchor`, so that no point is unsure."""
         window = self.window
         if self.unsure is not None:
-            limits = _limits(settings)
+            limits = settings.limits
             window = _extended(window, self.unsure, limits, limits.kept)
         return TripState(is_moving, anchor, window, self.doubtful, self.doubts)
-
-
-class _Limits(NamedTuple):
-    """What follows from the settings."""
-
-    distance: float
-    """Metres: `min_distance`."""
-    duration: float
-    """Seconds: `min_duration`, limited."""
-    stop_gap: float
-    """Seconds."""
-    rest: float
-    """Metres: the extent of a rest."""
-    still: float
-    """Metres, of a receiver that does not drift."""
-    step: timedelta
-    """Of the way of one that does."""
-    near: float
-    """Metres between points of which one is enough."""
-    span: timedelta
-    """`duration`."""
-    kept: timedelta
-    """How far the window reaches back."""
-    far: timedelta
-    """How far it does to points that are `distance` away."""
-    slot: timedelta
-    """In which points that are near to each other are thinned out."""
 
 
 _NONE: Final[tuple[Transition, ...]] = ()
@@ -185,6 +211,9 @@ _NONE: Final[tuple[Transition, ...]] = ()
 def track_point(position: Position) -> TrackPoint:
     """Return what the machine needs of a position."""
     ignition = position.attributes.get("ignition")
+    ahead = 0.0
+    if position.fix_time > position.server_time:
+        ahead = (position.fix_time - position.server_time).total_seconds()
     return TrackPoint(
         position.id,
         position.fix_time,
@@ -193,7 +222,7 @@ def track_point(position: Position) -> TrackPoint:
         position.speed,
         position.valid,
         ignition if ignition.__class__ is bool else None,
-        max(0.0, (position.fix_time - position.server_time).total_seconds()),
+        ahead,
     )
 
 
@@ -212,20 +241,20 @@ def advance(
             return state, _NONE
         return TripState(state.is_moving, anchor or point, (point,)), _NONE
     # The same question as `fold` asks for all positions, before those that say nothing are left out.
-    if not (is_believed or state.believes(point, settings)):
+    if not (is_believed or state.believes(point, point.ahead, settings)):
         return state.doubting(point), _NONE
-    limits = _limits(settings)
+    limits = settings.limits
     if not point.valid and (point.is_nowhere or _is_ignored(point, unsure or window[-1], limits)):
         return state, _NONE
     if unsure is None:
-        return _advance(state, anchor, point, settings, limits)
+        return _advance(state, anchor, point, limits, is_next=state.doubtful is None)
     state = TripState(state.is_moving, anchor, window, state.doubtful, state.doubts, state.elsewhere)
     started = _NONE
     if point.fix_time - unsure.fix_time >= limits.kept or not is_within(
         state.elsewhere or anchor, point, limits.distance
     ):
-        state, started = _advance(state, anchor, unsure, settings, limits, is_sure=True)
-    state, transitions = _advance(state, state.anchor or anchor, point, settings, limits)
+        state, started = _advance(state, anchor, unsure, limits, is_sure=True)
+    state, transitions = _advance(state, state.anchor or anchor, point, limits)
     return state, started + transitions
 
 
@@ -233,25 +262,26 @@ def _advance(
     state: TripState,
     anchor: TrackPoint,
     point: TrackPoint,
-    settings: TripSettings,
-    limits: _Limits,
+    limits: Limits,
     *,
+    is_next: bool = False,
     is_sure: bool = False,
 ) -> tuple[TripState, tuple[Transition, ...]]:
     """Do that for a point that says something, without an `unsure` one before it.
 
-    `is_sure` says that it shows a start by itself.
+    `is_next` says that the device can have come there from the newest point, `is_sure` that this one shows a
+    start by itself.
     """
     window = state.window
+    if not is_next:
+        limit = limits.implausible_speed
+        if state.doubtful is not None and _is_wrong(state.doubtful, window, point, limit):
+            window = window[:-1]
+        if limit and not is_reachable(window[-1], point, limit):
+            # It was elsewhere all the time, or is now wrong: no way was seen that led there.
+            is_found = not (state.is_moving or is_within(anchor, point, limits.distance))
+            return TripState(state.is_moving, anchor, (point,), None, 0, point if is_found else None), _NONE
     newest = window[-1]
-    limit = settings.implausible_speed
-    if state.doubtful is not None and _is_wrong(state.doubtful, window, point, limit):
-        window = window[:-1]
-        newest = window[-1]
-    if limit and not is_reachable(newest, point, limit):
-        # It was elsewhere all the time, or is now wrong: no way was seen that led there.
-        is_found = not (state.is_moving or is_within(anchor, point, limits.distance))
-        return TripState(state.is_moving, anchor, (point,), None, 0, point if is_found else None), _NONE
     gap = (point.fix_time - newest.fix_time).total_seconds()
     if gap > limits.stop_gap:
         metres = _metres(newest, point)
@@ -259,14 +289,15 @@ def _advance(
             started: tuple[Transition, ...] = (Transition(True, newest),)
             if state.is_moving:
                 started = (Transition(False, newest), *started)
-            if point.speed >= FAST_KNOTS:
-                return TripState(True, newest, (point,)), started
-            return TripState(False, point, (point,)), (*started, Transition(False, point))
+            return TripState(True, newest, (point,)), started
     before = window
     window = _extended(before, point, limits, limits.kept if state.is_moving else limits.far)
     if state.is_moving:
-        is_short = point.fix_time - max(window[0].fix_time, anchor.fix_time) < limits.kept
-        if is_short and 2 * gap < limits.duration and _has_just_moved(window, limits):
+        if (
+            2 * gap < limits.duration
+            and _has_just_moved(window, limits)
+            and point.fix_time - max(window[0].fix_time, anchor.fix_time) < limits.kept
+        ):
             # Only a device that has not moved for long, or was silent, may have stopped.
             return TripState(True, anchor, window), _NONE
         begin = _begin_of_stop(window, anchor.fix_time, limits)
@@ -288,26 +319,7 @@ def _advance(
     return TripState(True, start, window), (Transition(True, start),)
 
 
-@lru_cache(maxsize=64)
-def _limits(settings: TripSettings) -> _Limits:
-    duration = min(settings.min_duration, MAX_SECONDS)
-    span = timedelta(seconds=duration)
-    return _Limits(
-        distance=settings.min_distance,
-        duration=duration,
-        stop_gap=settings.stop_gap,
-        rest=REST_SHARE * settings.min_distance,
-        still=STILL_SHARE * settings.min_distance,
-        step=span / STEPS,
-        near=NEAR_SHARE * settings.min_distance,
-        span=span,
-        kept=WINDOW_SPANS * span,
-        far=2 * span,
-        slot=span / SLOTS,
-    )
-
-
-def is_reachable(before: TrackPoint, point: TrackPoint, knots: float) -> bool:
+def is_reachable(before: TrackPoint, point: TrackPoint | Position, knots: float) -> bool:
     """Return whether a device comes from one point to the other at this speed, or at what it reports.
 
     A step of less than LEAST_JUMP may be the receiver's inaccuracy.
@@ -336,7 +348,7 @@ def _is_wrong(doubtful: TrackPoint, window: Sequence[TrackPoint], point: TrackPo
     return is_reachable(before, doubtful, knots) and _metres(before, newest) > 2 * _metres(before, doubtful)
 
 
-def _is_unconfirmed(place: TrackPoint, newest: TrackPoint, gap: float, limits: _Limits) -> bool:
+def _is_unconfirmed(place: TrackPoint, newest: TrackPoint, gap: float, limits: Limits) -> bool:
     """Whether a point that shows a start after a silence of `gap` may be wrong, as after a sleep.
 
     After a longer silence the next point may be as late.
@@ -344,7 +356,7 @@ def _is_unconfirmed(place: TrackPoint, newest: TrackPoint, gap: float, limits: _
     return limits.duration <= gap < limits.kept.total_seconds() and is_within(place, newest, limits.distance)
 
 
-def _is_ignored(point: TrackPoint, newest: TrackPoint, limits: _Limits) -> bool:
+def _is_ignored(point: TrackPoint, newest: TrackPoint, limits: Limits) -> bool:
     """Whether a point without a fix says nothing, as in a tunnel, where it repeats the last place or guesses.
 
     It is where the device rests if that has lasted, or the ignition is off.
@@ -356,13 +368,13 @@ def _is_ignored(point: TrackPoint, newest: TrackPoint, limits: _Limits) -> bool:
 
 
 def _extended(
-    window: tuple[TrackPoint, ...], point: TrackPoint, limits: _Limits, kept: timedelta
+    window: tuple[TrackPoint, ...], point: TrackPoint, limits: Limits, kept: timedelta
 ) -> tuple[TrackPoint, ...]:
     """Add `point`, and drop what shows no stop and no start any more: old points, but for the newest of them,
     points that are far away, and of points that are near to each other the middle ones.
     """
     first, last = 0, len(window) - 1
-    if last and _is_between(window[last - 1], window[last], point, limits):
+    if last and point.speed < FAST_KNOTS and _is_between(window[last - 1], window[last], point, limits):
         last -= 1
     newest = window[last].fix_time
     old, far = newest - kept, newest - limits.far
@@ -377,9 +389,11 @@ def _extended(
     return left + (point,)  # noqa: RUF005 - twice as fast as unpacking
 
 
-def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limits: _Limits) -> bool:
-    """Whether `middle` can be left out: it is near to both others, and in the slot of time of `before`."""
-    if middle.speed >= FAST_KNOTS or before.speed >= FAST_KNOTS or after.speed >= FAST_KNOTS:
+def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limits: Limits) -> bool:
+    """Whether `middle` can be left out before one that does not move: it does not either, is near to both
+    others, and in the slot of time of `before`.
+    """
+    if middle.speed >= FAST_KNOTS or before.speed >= FAST_KNOTS:
         return False
     gap = middle.fix_time - before.fix_time
     return (
@@ -390,18 +404,20 @@ def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limit
     )
 
 
-def _has_just_moved(window: Sequence[TrackPoint], limits: _Limits) -> bool:
+def _has_just_moved(window: Sequence[TrackPoint], limits: Limits) -> bool:
     """Whether the device reported within `duration` that it moves, and was not yet where it is now."""
-    since = window[-1].fix_time - limits.span
-    for point in reversed(window):
+    newest = window[-1]
+    since = newest.fix_time - limits.span
+    for index in range(len(window) - 2, -1, -1):
+        point = window[index]
         if point.fix_time <= since:
             return False
-        if point.speed >= FAST_KNOTS and not is_within(point, window[-1], limits.still):
+        if point.speed >= FAST_KNOTS and not is_within(point, newest, limits.still):
             return True
     return False
 
 
-def _begin_of_stop(window: Sequence[TrackPoint], since: datetime, limits: _Limits) -> TrackPoint | None:
+def _begin_of_stop(window: Sequence[TrackPoint], since: datetime, limits: Limits) -> TrackPoint | None:
     """Return where the stop began that the window shows, if it does; `since` is when the trip began."""
     last = len(window) - 1
     newest = window[last]
@@ -409,7 +425,7 @@ def _begin_of_stop(window: Sequence[TrackPoint], since: datetime, limits: _Limit
     if last and (newest.speed >= FAST_KNOTS or _is_past(window[last - 1], newest, limits)):
         # It may have rested until shortly before.
         last -= 1
-        end = _departure(window[last], newest, DETOUR)
+        end = _end_of_rest(window, last, limits, DETOUR)
     if (end - max(window[0].fix_time, since)).total_seconds() < limits.duration:
         return None
     first = _first_of_rest(window, last, end, since, limits)
@@ -428,7 +444,7 @@ def _begin_of_stop(window: Sequence[TrackPoint], since: datetime, limits: _Limit
     return window[begin]
 
 
-def _is_past(before: TrackPoint, point: TrackPoint, limits: _Limits) -> bool:
+def _is_past(before: TrackPoint, point: TrackPoint, limits: Limits) -> bool:
     """Whether a silence ends elsewhere, in most of which the device rested."""
     seconds = (point.fix_time - before.fix_time).total_seconds()
     if seconds < limits.duration:
@@ -438,7 +454,7 @@ def _is_past(before: TrackPoint, point: TrackPoint, limits: _Limits) -> bool:
 
 
 def _first_of_rest(
-    window: Sequence[TrackPoint], last: int, end: datetime, since: datetime, limits: _Limits
+    window: Sequence[TrackPoint], last: int, end: datetime, since: datetime, limits: Limits
 ) -> int | None:
     """Return the index of the first point of a rest that goes on from the point at `last` until `end`."""
     newest = window[last]
@@ -449,11 +465,7 @@ def _first_of_rest(
     is_still = newest.speed < FAST_KNOTS
     is_off = newest.ignition is False
     stays = False
-    first: int | None = None
-    if (end - newest.fix_time).total_seconds() >= limits.duration and not _reports_by_distance(
-        window, last + 1, limits
-    ):
-        first = last
+    first = last if (end - newest.fix_time).total_seconds() >= limits.duration else None
     later_up = later_right = 0.0
     later_time = newest.fix_time
     for index in range(last - 1, -1, -1):
@@ -508,11 +520,22 @@ def _first_of_rest(
     return first
 
 
-def _reports_by_distance(window: Sequence[TrackPoint], index: int, limits: _Limits) -> bool:
+def _is_drive(window: Sequence[TrackPoint], index: int, limits: Limits) -> bool:
+    """Whether the ignition tells that a silence before a point was a drive, as through a tunnel with a jam: it
+    was on, and the device came further than one step on either side of a stay without a fix.
+    """
+    before, point = window[index - 1], window[index]
+    if not (before.ignition and point.ignition):
+        return False
+    step = _metres(window[index - 2], before) if index > 1 else 0.0
+    return not is_within(before, point, 2 * (limits.distance + max(limits.distance, step)))
+
+
+def _reports_by_distance(window: Sequence[TrackPoint], index: int, limits: Limits) -> bool:
     """Whether the device reports each time it has moved some distance, so that a silence before a point shows
     that it was slow, not that it rested: the steps before were as long, and it was not seen at rest.
     """
-    if not 2 < index < len(window):
+    if index < 3:
         return False
     before = window[index - 1]
     step = _metres(before, window[index])
@@ -520,11 +543,16 @@ def _reports_by_distance(window: Sequence[TrackPoint], index: int, limits: _Limi
         return False
     if before.speed < FAST_KNOTS and any(point.speed >= FAST_KNOTS for point in window[: index + 1]):
         return False
-    earlier = (_metres(window[k - 1], window[k]) for k in (index - 1, index - 2))
-    return all(abs(metres - step) <= SAME_STEP * step for metres in earlier)
+    for k in range(index - 1, 0, -1):
+        metres = _metres(window[k - 1], window[k])
+        if metres < SLOW * (window[k].fix_time - window[k - 1].fix_time).total_seconds():
+            return False
+        if k > index - 3 and abs(metres - step) > SAME_STEP * step:
+            return False
+    return True
 
 
-def _is_rest(extent: float, net: float, way: float, seconds: float, limits: _Limits) -> bool:
+def _is_rest(extent: float, net: float, way: float, seconds: float, limits: Limits) -> bool:
     """Whether a device rests that slowly moved `way` metres within `extent`, and came `net` metres along.
 
     A receiver that drifts leads back, a jam does not.
@@ -550,7 +578,7 @@ class _Place(NamedTuple):
         return great_circle(self.latitude, self.longitude, point.latitude, point.longitude) <= self.radius
 
 
-def _place_of(points: Sequence[TrackPoint], limits: _Limits) -> _Place:
+def _place_of(points: Sequence[TrackPoint], limits: Limits) -> _Place:
     """Return where most of the time that points take was spent."""
     times = [(point.fix_time - points[0].fix_time).total_seconds() for point in points]
     ends = [times[0], *times, times[-1]]
@@ -571,7 +599,7 @@ def _median(values: Sequence[float], weights: Sequence[float]) -> float:
     return max(values)
 
 
-def _has_left(anchor: TrackPoint, window: Sequence[TrackPoint], gap: float, limits: _Limits) -> bool:
+def _has_left(anchor: TrackPoint, window: Sequence[TrackPoint], gap: float, limits: Limits) -> bool:
     """Whether a device that is `distance` away from where it stood has left, not only its receiver drifts."""
     point = window[-1]
     if point.speed >= FAST_KNOTS:
@@ -590,14 +618,14 @@ def _has_left(anchor: TrackPoint, window: Sequence[TrackPoint], gap: float, limi
     return False
 
 
-def _start_of_trip(window: Sequence[TrackPoint], anchor: TrackPoint, limits: _Limits) -> TrackPoint:
+def _start_of_trip(window: Sequence[TrackPoint], anchor: TrackPoint, limits: Limits) -> TrackPoint:
     """Return where the device left its last rest in the window, or the next point if nearer in time."""
     last = len(window) - 1
     rest, end = None, 0
     for end in range(last - 1, -1, -1):
         if window[end].fix_time <= anchor.fix_time:
             break
-        until = _departure(window[end], window[end + 1])
+        until = _end_of_rest(window, end, limits)
         rest = _first_of_rest(window, end, until, anchor.fix_time, limits)
         if rest is not None:
             break
@@ -615,16 +643,26 @@ def _start_of_trip(window: Sequence[TrackPoint], anchor: TrackPoint, limits: _Li
     seconds = _seconds_of_way(moving, leaving)
     if seconds < limits.duration and 2 * seconds < (moving.fix_time - leaving.fix_time).total_seconds():
         end += 1
+    elif not leaving.valid and not is_within(leaving, moving, HIDDEN * limits.distance):
+        # Nobody knows when it left the place of its last fix.
+        while end and not window[end].valid and window[end - 1].fix_time > anchor.fix_time:
+            end -= 1
     while end < last and (window[end].fix_time - anchor.fix_time).total_seconds() < limits.duration:
         # The stop was longer.
         end += 1
     return window[end]
 
 
-def _departure(resting: TrackPoint, moving: TrackPoint, detour: float = 1.0) -> datetime:
-    """Return when a device probably left where it rested to be where it is later."""
-    seconds = detour * _seconds_of_way(moving, resting)
-    return max(resting.fix_time, moving.fix_time - timedelta(seconds=seconds))
+def _end_of_rest(window: Sequence[TrackPoint], last: int, limits: Limits, detour: float = 1.0) -> datetime:
+    """Return when a device probably left its place at `last` to be at the next one in time."""
+    resting, moving = window[last], window[last + 1]
+    gap = (moving.fix_time - resting.fix_time).total_seconds()
+    if gap >= limits.duration and (
+        _is_drive(window, last + 1, limits) or _reports_by_distance(window, last + 1, limits)
+    ):
+        return resting.fix_time
+    seconds = min(gap, detour * _seconds_of_way(moving, resting))
+    return moving.fix_time - timedelta(seconds=seconds)
 
 
 def _seconds_of_way(moving: TrackPoint, resting: TrackPoint) -> float:
@@ -648,5 +686,5 @@ def is_within(start: TrackPoint, end: TrackPoint, metres: float) -> bool:
     return _metres(start, end) < metres
 
 
-def _metres(start: TrackPoint, end: TrackPoint) -> float:
+def _metres(start: TrackPoint, end: TrackPoint | Position) -> float:
     return great_circle(start.latitude, start.longitude, end.latitude, end.longitude)

@@ -31,7 +31,8 @@ class TripComparison(msgspec.Struct, frozen=True, kw_only=True):
     true_metres: float
     """The same along the true path, sampled by sound reports; the whole path where an odometer tells it."""
     added_metres: float
-    """In the summary, beyond the reported trips and what the vehicle truly moved within stops."""
+    """In the summary, beyond the reported trips and what the vehicle truly moved within stops and on missed
+    trips."""
     standing_hours: float
 
 
@@ -39,7 +40,8 @@ def compare_trips(day: Day, reported: Reported, stops: StopComparison, sound: So
     """Match the trips of a day by their overlap, each at most once."""
     trips = _joined(day.trips, stops.merged)
     told = _joined(reported.trips, stops.ignored)
-    pairs = [(trips[at], told[by]) for at, by in matches(trips, told).items()]
+    matched = matches(trips, told)
+    pairs = [(trips[at], told[by]) for at, by in matched.items()]
     true_metres = {trip: _true_metres(day, trip, sound) for trip in trips}
     same = [
         (true, found)
@@ -47,6 +49,8 @@ def compare_trips(day: Day, reported: Reported, stops: StopComparison, sound: So
         if overlap(true, found) >= SAME_TRIP * max(length(true), length(found))
     ]
     reported_metres = sum(trip.metres for trip in reported.trips)
+    # An odometer tells of moves within stops and of missed trips too.
+    moved = _metres_within_stops(day) + sum(trips[at].metres for at in range(len(trips)) if at not in matched)
     return TripComparison(
         trips=len(trips),
         missed=len(trips) - len(pairs),
@@ -55,7 +59,7 @@ def compare_trips(day: Day, reported: Reported, stops: StopComparison, sound: So
         durations=tuple((length(found) - length(true)).total_seconds() for true, found in same),
         reported_metres=reported_metres,
         true_metres=sum(true_metres.values()),
-        added_metres=max(0.0, reported.metres - reported_metres - _metres_within_stops(day)),
+        added_metres=max(0.0, reported.metres - reported_metres - moved),
         standing_hours=sum(length(stop).total_seconds() for stop in day.stops) / 3600,
     )
 

@@ -179,8 +179,7 @@ class _Machine:
         way = metres(before, point)
         if gap > STOP_GAP and way >= rules.distance and way * rules.duration > rules.distance * gap:
             found += [(False, before)] * self.moving + [(True, before)]
-            found += [(False, point)] * (not point.is_moving)
-            self.moving, self.place, self.track = point.is_moving, point, [point]
+            self.moving, self.place, self.track = True, point, [point]
             return True
         earlier, self.track = self.track, _recent([*self.track, point], rules, is_on_trip=self.moving)
         if self.moving:
@@ -226,7 +225,7 @@ def _stop(track: Sequence[Point], since: datetime, rules: Rules) -> Point | None
     gap = seconds(before, point)
     resting, until = list(track), point.time
     if point.is_moving or _is_past(before, point, rules):
-        resting, until = list(track[:-1]), _departure(before, point, 1.5)
+        resting, until = list(track[:-1]), _until(track, rules, 1.5)
     is_short = (point.time - max(track[0].time, since)).total_seconds() < 10 * rules.duration
     has_just_moved = any(
         each.is_moving and metres(each, point) >= rules.distance / 10
@@ -235,7 +234,7 @@ def _stop(track: Sequence[Point], since: datetime, rules: Rules) -> Point | None
     )
     if is_short and has_just_moved and 2 * gap < rules.duration:
         return None
-    first = _rest(resting, until, since, rules, track)
+    first = _rest(resting, until, since, rules)
     if first is None:
         return None
     is_there = _place(resting[first:], rules)
@@ -258,13 +257,8 @@ def _is_past(before: Point, point: Point, rules: Rules) -> bool:
     return is_silence and way / gap < 2 * rules.distance / rules.duration
 
 
-def _rest(
-    track: Sequence[Point], until: datetime, since: datetime, rules: Rules, whole: Sequence[Point]
-) -> int | None:
-    """The index of the first position of a rest that goes on from the last of `track` until `until`.
-
-    `track` is the beginning of `whole`.
-    """
+def _rest(track: Sequence[Point], until: datetime, since: datetime, rules: Rules) -> int | None:
+    """The index of the first position of a rest that goes on from the last until `until`."""
     last = len(track) - 1
 
     def lasted(index: int) -> float:
@@ -275,7 +269,7 @@ def _rest(
         reach -= 1
     found = None
     for index in range(last, reach - 1, -1):
-        if _is_rest(track, index, until, rules, whole):
+        if _is_rest(track, index, until, rules):
             found = index
         elif found is None and lasted(index) >= 10 * rules.duration and index < last:
             return reach
@@ -285,14 +279,12 @@ def _rest(
     return found
 
 
-def _is_rest(
-    track: Sequence[Point], index: int, until: datetime, rules: Rules, whole: Sequence[Point]
-) -> bool:
+def _is_rest(track: Sequence[Point], index: int, until: datetime, rules: Rules) -> bool:
     part = track[index:]
     first, following = part[0], part[1:]
     lasted = (until - first.time).total_seconds()
     if not following:
-        return lasted >= rules.duration and not _is_by_distance(whole[: len(track) + 1], rules)
+        return lasted >= rules.duration
     silence, way = seconds(first, following[0]), metres(first, following[0])
     if silence >= rules.duration and way / silence <= rules.distance / 4 / rules.duration:
         return True
@@ -329,7 +321,17 @@ def _is_by_distance(track: Sequence[Point], rules: Rules) -> bool:
         return False
     if not before.is_moving and any(each.is_moving for each in track):
         return False
+    if any(metres(one, other) < 0.2 * seconds(one, other) for one, other in pairwise(track[:-1])):
+        return False
     return all(abs(metres(one, other) - way) <= 0.15 * way for one, other in pairwise(track[-4:-1]))
+
+
+def _is_tunnel(track: Sequence[Point], rules: Rules) -> bool:
+    """Whether the silence before the last position is a drive, by the ignition."""
+    before, point = track[-2:]
+    step = metres(track[-3], before) if len(track) > 2 else 0.0
+    far = 2 * rules.distance + 2 * max(rules.distance, step)
+    return before.ignition is True and point.ignition is True and metres(before, point) >= far
 
 
 def _extent(part: Sequence[Point]) -> float:
@@ -386,8 +388,8 @@ def _start(track: Sequence[Point], anchor: Point, rules: Rules) -> Point:
     stood = [k for k in range(last) if track[k].time > anchor.time]
     end = None
     for index in reversed(stood):
-        until = _departure(track[index], track[index + 1])
-        first = _rest(track[: index + 1], until, anchor.time, rules, track)
+        until = _until(track[: index + 2], rules)
+        first = _rest(track[: index + 1], until, anchor.time, rules)
         if first is not None:
             is_there = _place(track[first : index + 1], rules)
             end = max([first, *(k for k in range(first, index + 1) if is_there(track[k]))])
@@ -399,11 +401,19 @@ def _start(track: Sequence[Point], anchor: Point, rules: Rules) -> Point:
     way = _time_of_way(track[end + 1], track[end])
     if way < rules.duration and way < seconds(track[end], track[end + 1]) - way:
         end += 1
+    elif not track[end].valid and metres(track[end], track[end + 1]) >= 10 * rules.distance:
+        while end > 0 and not track[end].valid and track[end - 1].time > anchor.time:
+            end -= 1
     ends = [k for k in range(end, last) if seconds(anchor, track[k]) >= rules.duration]
     return track[min(ends, default=last)]
 
 
-def _departure(resting: Point, moving: Point, detour: float = 1.0) -> datetime:
+def _until(track: Sequence[Point], rules: Rules, detour: float = 1.0) -> datetime:
+    """When the device left the last position but one to come to the last."""
+    resting, moving = track[-2:]
+    is_silence = seconds(resting, moving) >= rules.duration
+    if is_silence and (_is_tunnel(track, rules) or _is_by_distance(track, rules)):
+        return resting.time
     return max(resting.time, moving.time - timedelta(seconds=detour * _time_of_way(moving, resting)))
 
 

@@ -44,8 +44,10 @@ def track(runs: Sequence[Run], *, is_eastward: bool = False, begin: datetime = N
     for seconds, step, leads_back, knots, valid, ignition, ahead, times in runs:
         # To and fro further than receivers drift, positions would count by one rule and not by another.
         leads_back = leads_back and abs(step) <= 60  # noqa: PLW2901
+        if not seconds and len(points) > 1 and points[-1].time == points[-2].time:
+            # More positions of one time would count as before what began with the last of them.
+            seconds = 15  # noqa: PLW2901
         is_known = ignition is not None and not (ignition is False and knots >= 2)
-        # More positions of one time would count as before what began with the last of them.
         for count in range(times if seconds else 1):
             time += timedelta(seconds=seconds)
             metres += max(step, 30) if seconds < 15 else -step if leads_back and count % 2 else step

@@ -71,6 +71,13 @@ async def ask(sources, start, end, *, device_id=1, zone=UTC, settings=DEFAULTS, 
     return await find_segments(sources, device_id, start, end, settings, zone, kept=kept)
 
 
+def known_intervals(points, start, end):
+    """What a report of a device shows that had no positions before."""
+    first, *others = intervals(points, start, end)
+    is_short = not first.moving and first.end.time - first.start.time < timedelta(seconds=180)
+    return others if is_short else [first, *others]
+
+
 @pytest.fixture
 def reads(monkeypatch):
     """The spans of positions that were read."""
@@ -90,7 +97,7 @@ async def test_a_month_asked_again_reads_no_positions_of_finished_days(sources, 
     await store(database, 1, points)
     end = MAY + timedelta(days=7) - timedelta(milliseconds=1)
     first = await ask(sources, MAY, end)
-    expected = intervals(points, MAY, end)
+    expected = known_intervals(points, MAY, end)
     assert [(each.is_moving, each.start.fix_time, each.end.fix_time, each.max_speed) for each in first] == [
         (found.moving, found.start.time, found.end.time, found.top_speed) for found in expected
     ]
@@ -131,6 +138,20 @@ async def test_each_day_has_the_distance_that_trips_came_along_on_it(sources, da
         assert sum(metres for _, metres in found) == pytest.approx(
             sum(each.centimetres for each in trips) / 100, abs=0.005
         )
+
+
+async def test_a_short_stop_before_which_nothing_is_known_is_left_out(sources, database):
+    def at(minutes, north, speed=0.0):
+        time = MAY + timedelta(minutes=minutes)
+        return SimpleNamespace(time=time, latitude=north / 111_319, longitude=1.0, speed=speed, attributes={})
+
+    drive = [at(minute, 500 * minute, 16.0) for minute in range(3, 20)]
+    await store(database, 1, [at(1, 0), at(2, 0), *drive, *(at(minute, 10_000) for minute in range(20, 40))])
+    await store(database, 2, [at(-9, 0), at(1, 0), at(2, 0), *drive])
+    end = MAY + HOUR
+    assert [each.is_moving for each in await ask(sources, MAY, end)] == [True, False]
+    # The second stood there before: the report shows a part of its stop.
+    assert [each.is_moving for each in await ask(sources, MAY, end, device_id=2)] == [False, True]
 
 
 async def test_what_other_rules_have_found_is_not_used(sources, database):

@@ -133,6 +133,43 @@ def test_a_tunnel_shows_no_stop():
     assert run(track(*steps))[0] == [(True, 600)]
 
 
+def test_a_tunnel_with_a_jam_shows_none_if_the_ignition_was_on():
+    def found(ignition, silent_metres):
+        """A drive, 20 minutes of silence, and the end of the drive."""
+        on = {**fast(50), "ignition": ignition}
+        before = [(second, north, on) for second, north, _ in drive(600, 1200, 8000)]
+        after = [
+            (second, north, on) for second, north, _ in drive(2400, 3000, 8000, begin=8000 + silent_metres)
+        ]
+        return run(track(*rest(0, 600, 0), *before, *after))[0][1:]
+
+    assert found(True, 900) == []
+    assert found(None, 900)[0] == (False, 1200)
+    # A garage: it was left where it was entered.
+    assert found(True, 300)[0] == (False, 1200)
+
+
+def test_steps_of_one_speed_are_no_reports_by_distance():
+    """A silence in a drive of even steps is a stop, if the device has reported where it stood as well."""
+    for lights in ([], rest(1010, 1030, 0)):
+        even = [(1100 + 10 * k, 83 * k, fast(30)) for k in range(10)]
+        again = [(1700 + 10 * k, 83 * (10 + k), fast(30)) for k in range(10)]
+        starting = drive(600, 1000, 4000, begin=-4000, interval=13)
+        found = run(track(*rest(0, 600, -4000), *starting, *lights, *even, *again))[0][1:]
+        assert bool(found) is bool(lights)
+
+
+def test_a_drive_without_a_fix_begins_where_the_last_fix_was():
+    def found(metres):
+        """Parked in a garage, it reports without a fix until it is elsewhere."""
+        lost = [(second, 8000, {"valid": False, "ignition": False}) for second in range(2000, 7001, 1000)]
+        steps = [*rest(0, 600, 0), *drive(600, 1200, 8000), *rest(1210, 1500, 8000), *lost]
+        return run(track(*steps, *drive(7600, 8200, 9000, begin=8000 + metres)))[0][-1]
+
+    assert found(300) == (True, 7610)
+    assert found(5000) == (True, 1500)
+
+
 def test_a_garage_without_a_fix_does_once_the_ignition_is_off():
     lost = [(second, 8000, {"valid": False, "ignition": False}) for second in range(1210, 1500, 10)]
     assert run(track(*rest(0, 600, 0), *drive(600, 1200, 8000), *lost))[0] == [(True, 600), (False, 1210)]
@@ -147,10 +184,12 @@ def test_a_place_without_a_fix_at_0_0_is_none():
 
 def test_a_drive_in_silence_is_a_trip_between_two_stops():
     night = 8 * 3600
-    assert run(track((0, 0), (60, 0), (night, 100_000)))[0] == [(True, 60), (False, night)]
+    # Of one position nobody knows whether it rests there.
+    assert run(track((0, 0), (60, 0), (night, 100_000)))[0] == [(True, 60)]
+    there = rest(night, night + 180, 100_000)
+    assert run(track((0, 0), (60, 0), *there))[0] == [(True, 60), (False, night)]
     moving = [*rest(0, 600, 0), *drive(600, 1200, 8000)]
-    found = run(track(*moving, (night, 100_000)))[0]
-    assert found == [(True, 600), (False, 1200), (True, 1200), (False, night)]
+    assert run(track(*moving, *there))[0] == [(True, 600), (False, 1200), (True, 1200), (False, night)]
 
 
 def test_after_a_silence_who_moves_goes_on_with_the_trip():
@@ -197,7 +236,7 @@ def test_two_such_points_that_agree_are_believed():
     state = TripState()
     beliefs = []
     for point in track(*steps):
-        beliefs.append(state.believes(point, TripSettings()))
+        beliefs.append(state.believes(point, point.ahead, TripSettings()))
         state, transitions = advance(state, point, TripSettings())
         assert not transitions
     assert beliefs == [True] * 61 + [False] + [True] * 59
@@ -213,7 +252,7 @@ def test_who_reports_such_a_speed_may_have_it():
     flight = [(60 * n, 15_000 * n, fast(900)) for n in range(20)]
     state = TripState()
     for point in track(*flight):
-        assert state.believes(point, TripSettings())
+        assert state.believes(point, point.ahead, TripSettings())
         state, _ = advance(state, point, TripSettings())
 
 
@@ -222,7 +261,7 @@ def test_a_clock_that_jumps_ahead_is_not_believed():
     points = track(*rest(0, 600, 0), *ahead, *rest(620, 900, 0))
     state = TripState()
     for point in points:
-        assert state.believes(point, TripSettings()) is (point.ahead == 0)
+        assert state.believes(point, point.ahead, TripSettings()) is (point.ahead == 0)
         state, _ = advance(state, point, TripSettings())
 
 
@@ -231,7 +270,7 @@ def test_one_that_was_set_is_after_a_while():
     state = TripState()
     beliefs = []
     for point in points:
-        beliefs.append(state.believes(point, TripSettings()))
+        beliefs.append(state.believes(point, point.ahead, TripSettings()))
         state, _ = advance(state, point, TripSettings())
     assert beliefs == [True] * 61 + [False] * 10 + [True] * 20
 
@@ -326,13 +365,11 @@ def test_no_stop_is_shorter_than_the_least_duration(steps):
     for position in positions(steps):
         point = trip_detection.track_point(position)
         state, transitions = advance(state, point, settings)
-        # One after a drive in silence is told at once.
-        is_at_once = len(transitions) > 1 and transitions[-1].point is point
-        found += [(each, is_at_once) for each in transitions]
-    for (before, is_at_once), (after, _) in pairwise(found):
+        found += transitions
+    for before, after in pairwise(found):
         seconds = (after.point.fix_time - before.point.fix_time).total_seconds()
-        # And one without any length lies between a trip and such a drive.
-        assert before.is_moving or is_at_once or seconds >= settings.min_duration or seconds == 0
+        # One without any length, which no report has, lies between a trip and a drive in silence.
+        assert before.is_moving or seconds >= settings.min_duration or seconds == 0
 
 
 @given(STEPS)
@@ -377,7 +414,7 @@ def test_a_machine_that_is_built_again_goes_on_as_if_it_had_not_stopped(steps, d
     state, motion, latest, first = TripState(), None, None, None
     for position in whole[:cut]:
         point = trip_detection.track_point(position)
-        believed = state.believes(point, settings)
+        believed = state.believes(point, point.ahead, settings)
         state, transitions = advance(state, point, settings)
         for transition in transitions:
             motion = Motion(transition.is_moving, whole[transition.point.position_id - 1])
