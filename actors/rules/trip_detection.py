@@ -406,9 +406,12 @@ def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limit
 
 def _has_just_moved(window: Sequence[TrackPoint], limits: Limits) -> bool:
     """Whether the device reported within `duration` that it moves, and was not yet where it is now."""
-    newest = window[-1]
+    newest, before = window[-1], window[-2]
     since = newest.fix_time - limits.span
-    for index in range(len(window) - 2, -1, -1):
+    if before.speed >= FAST_KNOTS and before.fix_time > since and not is_within(before, newest, limits.still):
+        # As nearly always on a drive.
+        return True
+    for index in range(len(window) - 3, -1, -1):
         point = window[index]
         if point.fix_time <= since:
             return False
