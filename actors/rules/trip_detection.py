@@ -524,8 +524,9 @@ def _first_of_rest(
 
 
 def _is_drive(window: Sequence[TrackPoint], index: int, limits: Limits) -> bool:
-    """Whether the ignition tells that a silence before a point was a drive, as through a tunnel with a jam: it
-    was on, and the device came further than one step on either side of a stay without a fix.
+    """Whether the ignition tells that a silence before a point was a drive, as through a tunnel with a jam.
+
+    It was on, and the device came further than one step on either side of a stay without a fix.
     """
     before, point = window[index - 1], window[index]
     if not (before.ignition and point.ignition):
