@@ -5,8 +5,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-Days = Annotated[int | None, Meta(ge=0, extra={"unit": "days"})]
-"""A retention; None where the default depends on the installation (actors/settings.py)."""
+Days = Annotated[int | None, Meta(ge=0, le=36_500, extra={"unit": "days"})]
+"""A retention in the calendar; None where the default depends on the installation (actors/settings.py)."""
 Quota = Annotated[int | None, Meta(ge=0, extra={"unit": "bytes"})]
 """A quota; None as for `Days`."""
 

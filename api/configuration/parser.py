@@ -19,6 +19,8 @@ PAIRS = (
 )
 """Section and names of settings that need each other."""
 
+MOST = 2**63 - 1
+"""The largest whole number that the database and JSON hold."""
 
 YES = ("true", "yes", "on", "1")
 NO = ("false", "no", "off", "0")
@@ -67,7 +69,7 @@ def _read_number(value: float | str, kind: type) -> int | float:
         return math.nan
     try:
         return int(value) if kind is int and not isinstance(value, float) else float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return math.nan
 
 
@@ -75,8 +77,9 @@ def _problem(key: Key, value: Value) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         if key.least is not None and value < key.least:
             return f"is less than {key.least:g}"
-        if key.most is not None and value > key.most:
-            return f"is more than {key.most:g}"
+        most = MOST if key.most is None and isinstance(value, int) else key.most
+        if most is not None and value > most:
+            return f"is more than {most:g}"
     if isinstance(value, tuple) and key.most is not None and len(value) > key.most:
         return f"has more than {key.most:g} entries"
     if key.choices and value not in key.choices:
