@@ -189,7 +189,7 @@ async def _test(call: Call, section: str) -> str:
         return await send_test_message(call, section, call.caller.user, by_server=True)
     try:
         if outgoing.geocoder is not None and section == "geocoder":
-            return await outgoing.geocoder.address(*BERLIN)
+            return await outgoing.geocoder.address(*BERLIN, anew=True)
         return (await call.context.logins.new_provider().discover()).authorization_endpoint
     except (OutgoingError, ProviderUnavailable) as error:
         raise BadRequest(f"{section}: {error}") from None

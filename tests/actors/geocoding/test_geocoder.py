@@ -7,7 +7,7 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.actors.geocoding.geocoder import MAX_CONCURRENT, Geocoder
+from motorpool.actors.geocoding.geocoder import MAX_CHARACTERS, MAX_CONCURRENT, Geocoder
 from motorpool.actors.geocoding.settings import GeocoderSettings
 from motorpool.actors.http.errors import DeliveryRefused, Unreachable
 from motorpool.actors.http.http import OutgoingHttp
@@ -298,3 +298,42 @@ async def test_a_server_of_ones_own_that_is_not_known_to_search_is_not_asked(nom
     for kind, url in (("here", "/revgeocode"), ("nominatim", "/where"), ("tomtom", "/reverseGeocode")):
         assert await geocoder(nominatim, type=kind, url=nominatim.url + url).search("x") == ()
     assert nominatim.asked == []
+
+
+async def test_who_searches_for_the_same_at_the_same_time_waits_for_the_same_answer(web_server):
+    server, found = web_server(lambda _: (200, json.dumps(FOUND).encode())), []
+    asking = geocoder(server)
+
+    async def ask(keyword):
+        found.extend(await asking.search(keyword))
+
+    async with trio.open_nursery() as nursery:
+        for keyword in ("Marktplatz", "marktplatz ") * 5:
+            nursery.start_soon(ask, keyword)
+    assert [each.name for each in found] == ["6, Marktplatz"] * 10
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("number", [b"1" + b"0" * 400, b'"1e999"', b"181"])
+async def test_what_is_found_at_no_place_is_left_out(web_server, number):
+    row = b'{"lat": 1, "lon": %s, "display_name": "x", "address": {}}'
+    asking = geocoder(web_server(lambda _: (200, b"[" + row % number + b", " + row % b"2" + b"]")))
+    assert [(each.latitude, each.longitude) for each in await asking.search("x")] == [(1.0, 2.0)]
+
+
+async def test_an_address_is_one_line_of_bounded_length(web_server):
+    text = "Long\u202e\0\n" + "road " * 10_000
+    row = {"lat": 1, "lon": 2, "display_name": text, "address": {"road": text}}
+    server = web_server(lambda asked: (200, json.dumps([row] if "/search" in asked.path else row).encode()))
+    asking = geocoder(server)
+    (found,) = await asking.search("x")
+    for address in (found.name, await asking.address(1, 2)):
+        assert len(address) == MAX_CHARACTERS
+        assert address.startswith("Long road road ")
+
+
+async def test_a_place_is_asked_for_again_if_the_answer_must_be_new(nominatim):
+    asking = geocoder(nominatim)
+    for _ in range(2):
+        await asking.address(1, 2, anew=True)
+    assert len(nominatim.asked) == 2
