@@ -11,6 +11,8 @@ DELETED_AT_ONCE = 5000
 
 _TIMES = {"events": "event_time", "audit": "action_time", "statistics": "capture_time"}
 """Tables and the indexed column that holds the server's time at which a row was written."""
+_STAY = {"events": " and id not in (select event_id from kept_files)"}
+"""What is left: without its event a file that a user keeps would be found by nobody."""
 
 
 async def delete_before(
@@ -18,12 +20,12 @@ async def delete_before(
 ) -> int:
     """Delete rows written before this instant, the oldest first, at most DELETED_AT_ONCE; return how many.
 
-    Locks are kept for a moment.
+    Events that name files which users keep stay. Locks are kept for a moment.
     """
-    time = _TIMES[table]
+    time, stay = _TIMES[table], _STAY.get(table, "")
     return await q.affected(
         f"delete from {table} where id in"  # noqa: S608 - constants
-        f" (select id from {table} where {time} < $1 order by {time} limit $2)",
+        f" (select id from {table} where {time} < $1{stay} order by {time} limit $2)",
         instant,
         DELETED_AT_ONCE,
     )

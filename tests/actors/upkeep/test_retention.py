@@ -15,6 +15,8 @@ from motorpool.storage.helpdesk.idempotency import StoredAnswer
 from motorpool.storage.records import Position, User
 from motorpool.storage.schedules import runs
 from motorpool.storage.upkeep import expired_positions, expired_rows
+from motorpool.storage.video import kept_files
+from motorpool.storage.video.kept_files import KeptFile
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -243,6 +245,18 @@ async def test_old_rows_of_each_table_go_in_batches_and_the_others_stay(
         assert await kept() == [0, 29]
         await time.passes(3590)
         assert await kept() == [0, 29]
+
+
+async def test_the_event_that_names_a_kept_file_stays(database, make_device, tree, time):
+    device = await make_device("1")
+    for number in (1, 2):
+        await database.execute(ROWS["events"], NOW - 400 * DAY, number)
+    kept = KeptFile("1-a.jpg", device.id, NOW - 400 * DAY, event_id=1, size=1, user_id=None)
+    async with database.transaction() as transaction:
+        await kept_files.add(transaction, kept)
+    async with tree(retention_spec(database, RetentionDays(events=30))):
+        await time.settle()
+        assert [row[0] for row in await database.fetch("select id from events")] == [1]
 
 
 async def test_one_step_that_fails_does_not_keep_the_others_from_their_work(
