@@ -10,7 +10,7 @@ import trio
 from quart import Response
 
 from motorpool.actors.files.media_files import media_url
-from motorpool.actors.files.media_store import media_key
+from motorpool.actors.files.media_store import MediaKey, media_key
 from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FilesHeld
 from motorpool.api.auth.rights import CAPTURE_VIDEO, CHANGE
 from motorpool.api.engine.audit import record_action
@@ -191,21 +191,22 @@ async def change_media(call: Call) -> Response:
 )
 async def delete_media(call: Call) -> Response:
     """Delete a capture or a file that a device sent; what a ticket refers to, or a user keeps, stays."""
-    entry, item = await _find(call)
+    found, item = await _find(call)
     CHANGE["device"].require(call.caller)
-    if entry.in_ticket:
-        raise BadRequest("a ticket refers to the file")
-    if entry.kept:
-        raise BadRequest("the file is kept: release it first")
-    attributes = {"fileName": entry.file_name, "size": item.size}
+    attributes = {"fileName": found.file_name, "size": item.size}
     async with call.context.database.transaction() as transaction:
-        await captures.note_removed(transaction, [entry.file_name], "deleted by a user")
-        await record_action(call, transaction, "deleteFile", "device", entry.device_id, attributes=attributes)
-    key = media_key(call.path["uniqueId"], entry.file_name)
-    try:
-        await trio.to_thread.run_sync(call.context.files.store.delete, key)
-    except OSError as error:
-        raise Unavailable(f"the file cannot be deleted now: {error.strerror or error}") from error
+        await kept_files.lock(transaction)
+        entry = await library.find(transaction, found.device_id, found.file_name)
+        if entry is not None and entry.in_ticket:
+            raise BadRequest("a ticket refers to the file")
+        if entry is not None and entry.kept:
+            raise BadRequest("the file is kept: release it first")
+        await captures.note_removed(transaction, [found.file_name], "deleted by a user")
+        await record_action(call, transaction, "deleteFile", "device", found.device_id, attributes=attributes)
+        try:
+            await trio.to_thread.run_sync(call.context.files.store.delete, _key(call))
+        except OSError as error:
+            raise Unavailable(f"the file cannot be deleted now: {error.strerror or error}") from error
     return no_content()
 
 
@@ -225,10 +226,17 @@ async def _find(call: Call) -> tuple[MediaEntry, Media]:
     return entry, found[0]
 
 
+def _key(call: Call) -> MediaKey:
+    return media_key(call.path["uniqueId"], call.path["file"])
+
+
 async def _keep(call: Call, transaction: Queries, entry: MediaEntry, size: int) -> None:
     quotas = call.context.settings.quotas
     file = KeptFile(entry.file_name, entry.device_id, entry.place.time, entry.event_id, size, call.caller.id)
     by_user, by_all = await kept_files.add(transaction, file)
+    if not await trio.to_thread.run_sync(call.context.files.store.exists, _key(call)):
+        # Deleted while another transaction had the lock.
+        raise ResourceNotFound("no such file")
     if by_all > quotas.server_kept_bytes:
         raise BadRequest(
             f"all users would keep {by_all} bytes, of at most {quotas.server_kept_bytes}"

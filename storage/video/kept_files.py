@@ -22,10 +22,14 @@ class KeptFile(msgspec.Struct, frozen=True):
     """Who keeps it."""
 
 
+async def lock(transaction: Queries) -> None:
+    """Have no other transaction keep or release files until this one ends."""
+    await transaction.execute("lock table kept_files in share row exclusive mode")
+
+
 async def add(transaction: Queries, file: KeptFile) -> tuple[int, int]:
     """Keep a file, unless it is kept; return the bytes that its user keeps now, and all users."""
-    # One at a time: sums of other transactions would not show.
-    await transaction.execute("lock table kept_files in share row exclusive mode")
+    await lock(transaction)
     await transaction.execute(
         "insert into kept_files (name, device_id, time, event_id, size, user_id)"
         " values ($1, $2, $3, $4, $5, $6) on conflict (name) do nothing",

@@ -5,6 +5,7 @@ import io
 import os
 import zipfile
 from datetime import timedelta
+from functools import partial
 
 import av
 import msgspec
@@ -310,6 +311,31 @@ async def test_what_is_kept_or_in_a_ticket_is_not_deleted(served, van):
     assert [item["inTicket"] for item in items] == [True]
     refused = await served.admin.delete(van.path(other))
     assert (refused.status, "ticket" in refused.text) == (400, True)
+
+
+async def test_a_file_that_is_kept_and_deleted_at_the_same_time_is_one_of_both(served, van, database):
+    name = await van.send(photo(), "jpg", "image")
+    answers = []
+
+    async def ask(method, **options):
+        answers.append(await served.admin.call(method, "/api" + van.path(name), **options))
+
+    async with trio.open_nursery() as nursery, database.transaction() as transaction:
+
+        async def waiting():
+            return await transaction.fetch_value("select count(*) from pg_locks where not granted")
+
+        await transaction.execute("lock table kept_files in row exclusive mode")
+        nursery.start_soon(partial(ask, "PUT", json={"kept": True}))
+        while await waiting() < 1:  # noqa: ASYNC110 - the database sets no event
+            await trio.sleep(0.01)
+        nursery.start_soon(ask, "DELETE")
+        while await waiting() < 2 and not answers:  # noqa: ASYNC110 - as above
+            await trio.sleep(0.01)
+    kept = [row[0] for row in await database.fetch("select name from kept_files")]
+    there = van.store.exists(media_key("van1", name))
+    assert (kept, there) in (([name], True), ([], False)), [each.status for each in answers]
+    assert {each.status for each in answers} in ({204, 404}, {200, 400})
 
 
 async def test_what_users_keep_is_limited(starting, database):
