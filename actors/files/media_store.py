@@ -271,9 +271,10 @@ class MediaStore:
 
     def delete(self, key: MediaKey) -> None:
         """Remove a file and what was made of it; it is no error if there is none. Raises OSError."""
+        # First the file: a rendition that is made meanwhile finds it gone, and is deleted too.
+        self._path(key).unlink(missing_ok=True)
         for kind in KINDS:
             self._path(rendition_key(key, kind)).unlink(missing_ok=True)
-        self._path(key).unlink(missing_ok=True)
 
     def path_for_worker(self, key: MediaKey) -> str:
         """Return the path of a file, for a process of the server's own."""
@@ -307,14 +308,18 @@ class MediaStore:
         finally:
             made.unlink(missing_ok=True)
         sync_folder(made.parent)
-        if not self.exists(key):
-            # Deleted meanwhile.
-            self.delete(key)
+        self._delete_orphans(key)
         return size
 
     def note_no_rendition(self, key: MediaKey, kind: RenditionKind) -> None:
         """Remember that none can be made of a file. Raises OSError."""
         self._path(rendition_key(key, kind)).touch(0o600)
+        self._delete_orphans(key)
+
+    def _delete_orphans(self, key: MediaKey) -> None:
+        """Remove what was made of a file that was deleted meanwhile."""
+        if not self.exists(key):
+            self.delete(key)
 
     def exists(self, key: MediaKey) -> bool:
         """Return whether there is such a file."""

@@ -154,4 +154,20 @@ def test_of_two_servers_that_make_a_rendition_the_first_one_counts(tmp_path):
     late = store.new_rendition(key, 10)
     store.delete(key)
     store.keep_rendition(late, key, "picture")
+    store.note_no_rendition(key, "film")
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+def test_a_rendition_that_is_ready_while_its_file_is_deleted_goes_with_it(tmp_path, monkeypatch):
+    store = MediaStore(tmp_path)
+    key = media_key("a", kept(tmp_path, "a", 0, 100).name)
+    late, unlink = store.new_rendition(key, 10), Path.unlink
+
+    def unlink_late(path, **options):
+        if path.name == key.name:
+            store.keep_rendition(late, key, "film")
+        unlink(path, **options)
+
+    monkeypatch.setattr(Path, "unlink", unlink_late)
+    store.delete(key)
     assert list((tmp_path / "a").iterdir()) == []
