@@ -90,7 +90,7 @@ def encode_picture(path: str, file_format: str) -> bytes:
                 if number >= _TRIED_PACKETS:
                     break
     except (av.FFmpegError, ValueError, MemoryError) as error:
-        raise CodecError(f"no picture can be made of it: {error}") from error
+        raise CodecError(f"no picture can be made of it: {_reason(error)}") from error
     raise CodecError("no picture can be made of it: none in it decodes")
 
 
@@ -119,7 +119,12 @@ def write_film(path: str, file_format: str, target: str) -> None:
                 if not written:
                     raise CodecError("it cannot be played: there is no whole picture in it")
     except (av.FFmpegError, ValueError, MemoryError) as error:
-        raise CodecError(f"it cannot be played: {error}") from error
+        raise CodecError(f"it cannot be played: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> object:
+    """Return what went wrong without the path of the file, which is the server's affair."""
+    return (error.strerror if isinstance(error, av.FFmpegError) else None) or error
 
 
 def _open(path: str, file_format: str) -> InputContainer:
