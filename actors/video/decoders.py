@@ -6,7 +6,7 @@ import msgspec
 
 from motorpool.actors.messages.counters import WORKERS_FAILED
 from motorpool.actors.video.media_worker import DecodeRequest
-from motorpool.actors.video.worker_process import COMMAND, WorkerPool
+from motorpool.actors.video.worker_process import COMMAND, WorkerFailure, WorkerPool
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 from motorpool.runtime import Actor, Failure, Kind, NodeLocal, Request
@@ -65,7 +65,7 @@ class Decoders(Actor[DecoderMessage]):
         """Serve requests until cancelled; then no process is left."""
         await self.pool.run()
 
-    def _failed(self, reason: str) -> CodecError:
+    def _failed(self, failure: WorkerFailure) -> CodecError:
         WORKERS_FAILED.labels("decoder").inc()
-        self.context.log.warning("the decoder %s", reason)
-        return CodecError(f"the key frame does not decode: the decoder {reason}")
+        self.context.log.warning("the decoder %s", failure.reason)
+        return CodecError(f"the key frame does not decode: the decoder {failure.reason}")

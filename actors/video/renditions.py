@@ -15,7 +15,7 @@ from motorpool.actors.files.media_files import MediaFiles
 from motorpool.actors.files.media_store import MediaKey, MediaStore, RenditionKind, rendition_key
 from motorpool.actors.messages.counters import WORKERS_FAILED
 from motorpool.actors.video.media_worker import WRITES_FILES, RenditionRequest
-from motorpool.actors.video.worker_process import COMMAND, WorkerPool
+from motorpool.actors.video.worker_process import COMMAND, WorkerFailure, WorkerPool
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.renditions import HEAD_BYTES, format_of
 from motorpool.runtime import Actor, ActorError, DynamicSpec, Failure, Kind, NodeLocal, Request, System
@@ -45,7 +45,9 @@ class MakeRendition(msgspec.Struct, Request[NoRendition | None], NodeLocal, froz
 
 
 class RunRendition(msgspec.Struct, Request[bytes], NodeLocal, frozen=True, gc=False):
-    """Have the process make a rendition, and return a picture; raises CodecError in the asker."""
+    """Have the process make a rendition, and return a picture; raises CodecError in the asker, or OSError if
+    another attempt may succeed.
+    """
 
     request: RenditionRequest
 
@@ -74,10 +76,11 @@ class RenditionWorker(Actor[RunRendition]):
         """Serve requests until cancelled; then no process is left."""
         await self.pool.run()
 
-    def _failed(self, reason: str) -> CodecError:
+    def _failed(self, failure: WorkerFailure) -> CodecError | OSError:
         WORKERS_FAILED.labels("rendition").inc()
-        self.context.log.warning("the process for renditions %s", reason)
-        return CodecError(f"the process for it {reason}")
+        self.context.log.warning("the process for renditions %s", failure.reason)
+        kind = OSError if failure.may_succeed else CodecError
+        return kind(f"the process for it {failure.reason}")
 
 
 class Rendition(Actor[MakeRendition]):
@@ -152,11 +155,11 @@ def look_for(store: MediaStore, key: MediaKey, kind: RenditionKind) -> NoRenditi
 
 def _describe(store: MediaStore, key: MediaKey) -> tuple[str, int]:
     """Return the format of a file, and its size in bytes. Raises CodecError where the format is not known."""
-    unwritten = store.lock(key)
-    if unwritten is None:
-        raise OSError("it is still being written")
-    unwritten.close()
     with store.open(key) as file:
+        unwritten = store.lock(key)
+        if unwritten is None:
+            raise OSError("it is still being written")
+        unwritten.close()
         found = format_of(file.read(0, HEAD_BYTES), PurePath(key.name).suffix.lstrip("."))
         if found is None:
             raise CodecError("it is no picture or film of a known format")

@@ -12,7 +12,7 @@ import trio
 
 from motorpool.actors.messages.counters import WORKERS_FAILED
 from motorpool.actors.video.media_worker import TranscodeRequest
-from motorpool.actors.video.worker_process import COMMAND, WorkerPool
+from motorpool.actors.video.worker_process import COMMAND, WorkerFailure, WorkerPool
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import with_audio
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
@@ -77,10 +77,10 @@ class Sound(Actor[TranscodeAudio]):
             for pool in self.pools:
                 nursery.start_soon(pool.run)
 
-    def _failed(self, reason: str) -> CodecError:
+    def _failed(self, failure: WorkerFailure) -> CodecError:
         WORKERS_FAILED.labels("sound").inc()
-        self.context.log.warning("the process for sound %s", reason)
-        return CodecError(f"its sound cannot be transcoded: the process for it {reason}")
+        self.context.log.warning("the process for sound %s", failure.reason)
+        return CodecError(f"its sound cannot be transcoded: the process for it {failure.reason}")
 
 
 class SoundTranscoder:

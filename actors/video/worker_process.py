@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import trio
@@ -31,6 +31,14 @@ INHERITED = ("PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH
 
 class WorkerFailedError(Exception):
     """A process could not be started, ended, or sent an invalid reply."""
+
+
+class WorkerFailure(NamedTuple):
+    """What became of a process that failed."""
+
+    reason: str
+    may_succeed: bool
+    """Another attempt may: the machine had no processes, memory or time for it."""
 
 
 _decode_reply = msgspec.msgpack.Decoder(WorkerReply).decode
@@ -94,14 +102,16 @@ async def _request(process: trio.Process, request: msgspec.Struct, result_type: 
     return reply
 
 
-async def _explain(process: trio.Process, error: WorkerFailedError) -> str:
+async def _explain(process: trio.Process, error: WorkerFailedError) -> WorkerFailure:
     """Return what became of a process that failed: its exit status if it ends soon, else the error."""
     with trio.move_on_after(EXIT_SECONDS, shield=True):
         await process.wait()
     code = process.returncode
     if code is None:
-        return str(error)
-    return f"ended with {signal.Signals(-code).name if code < 0 else f'code {code}'}"
+        return WorkerFailure(str(error), may_succeed=False)
+    status = signal.Signals(-code).name if code < 0 else f"code {code}"
+    # The kernel kills where memory is short.
+    return WorkerFailure(f"ended with {status}", may_succeed=code == -signal.SIGKILL)
 
 
 class WorkerPool:
@@ -118,7 +128,7 @@ class WorkerPool:
         size: int,
         waiting: int,
         seconds: float,
-        on_failure: Callable[[str], CodecError],
+        on_failure: Callable[[WorkerFailure], Exception],
     ) -> None:
         """`command` starts a process, of which at most `size` run; `waiting` requests may wait for one.
 
@@ -201,15 +211,17 @@ class WorkerPool:
 
     async def _end_failed(
         self, process: trio.Process | None, error: WorkerFailedError | trio.TooSlowError
-    ) -> str:
+    ) -> WorkerFailure:
         """End a process that failed; return what became of it. None: it could not be started."""
         if isinstance(error, trio.TooSlowError):
-            reason = f"was stopped after {self._seconds:g} s"
+            failure = WorkerFailure(f"was stopped after {self._seconds:g} s", may_succeed=True)
+        elif process is None:
+            failure = WorkerFailure(str(error), may_succeed=True)
         else:
-            reason = str(error) if process is None else await _explain(process, error)
+            failure = await _explain(process, error)
         if process is not None:
             await self._end(process)
-        return reason
+        return failure
 
     async def _end(self, process: trio.Process) -> None:
         """Kill a process and wait until it has ended; it holds nothing that could be lost."""

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+import signal
 import zipfile
 from datetime import timedelta
 from functools import partial
@@ -15,6 +16,7 @@ from PIL import Image
 
 from motorpool.actors.files.media_files import media_name
 from motorpool.actors.files.media_store import media_key, rendition_key
+from motorpool.actors.video import worker_process
 from motorpool.actors.video.capture_files import new_file_name
 from motorpool.api.settings import QuotaSettings
 from motorpool.storage.events import events
@@ -246,6 +248,7 @@ async def test_requests_at_the_same_time_make_one_file(served, van, raw_film, ca
         (b"\0\0\0\1\x67" + bytes(500), "h264"),
         (b"text", "jpg"),
         (b"ffconcat version 1.0", "mp4"),
+        (b"\x30\x26\xb2\x75" + bytes(1000), "wmv"),
     ],
 )
 async def test_what_cannot_be_shown_is_a_clear_404_and_is_not_tried_again(
@@ -258,11 +261,40 @@ async def test_what_cannot_be_shown_is_a_clear_404_and_is_not_tried_again(
         assert (
             "cannot be played" in answer.text or "known format" in answer.text or "no picture" in answer.text
         )
+        assert str(van.store.folder) not in answer.text
     monkeypatch.setattr("motorpool.api.resources.media.make_rendition", None)
     for rest, words in (("/film", "browsers cannot play it"), ("/picture", "no picture can be made of it")):
         answer = await served.admin.get(van.path(name, rest))
         assert (answer.status, words in answer.text) == (404, True)
-    assert (await served.admin.get(van.path("20260501120000-none.h264", "/film"))).status == 404
+    monkeypatch.undo()
+    for missing in ("20260501120000-none.h264", f"20260501120000-{'x' * 240}.h264"):
+        for rest in ("/film", "/picture"):
+            assert (await served.admin.get(van.path(missing, rest))).status == 404
+
+
+@pytest.mark.parametrize("ending", ["not started", "too slow", signal.SIGKILL, signal.SIGSEGV])
+async def test_what_failed_for_want_of_memory_or_time_is_tried_again(served, van, monkeypatch, ending):
+    name = await van.send(photo(), "jpg", "image")
+
+    async def start(_):
+        raise worker_process.WorkerFailedError("cannot be started")
+
+    async def exchange(process, _):
+        if ending == "too slow":
+            raise trio.TooSlowError
+        process.send_signal(ending)
+        await process.wait()
+        raise worker_process.WorkerFailedError("closed its output")
+
+    with monkeypatch.context() as patched:
+        if ending == "not started":
+            patched.setattr(worker_process, "_start", start)
+        else:
+            patched.setattr(worker_process, "_exchange", exchange)
+        failed = await served.admin.get(van.path(name, "/picture"))
+    again = await served.admin.get(van.path(name, "/picture"))
+    # Who ends its process by a fault does so each time.
+    assert (failed.status, again.status) == ((404, 404) if ending == signal.SIGSEGV else (503, 200))
 
 
 async def test_a_deleted_file_goes_with_what_was_made_of_it(served, van, raw_film, database):
