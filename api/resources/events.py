@@ -138,7 +138,8 @@ async def list_events(call: Call) -> Response:
 def _span(wanted: EventsQuery) -> tuple[datetime, datetime]:
     """Return both ends of the span of a query."""
     if set(wanted.state) == {"OPEN"}:
-        return wanted.start or EARLIEST, wanted.end or LATEST
+        end = wanted.end or LATEST
+        return wanted.start or min(EARLIEST, end), end
     if wanted.start is None or wanted.end is None:
         raise BadRequest(f"{'from' if wanted.start is None else 'to'}: needed")
     if wanted.end - wanted.start > timedelta(days=MAX_DAYS):

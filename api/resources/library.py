@@ -330,4 +330,8 @@ def _place(text: str) -> Place:
     if matched is None:
         raise BadRequest("after: is no `next` of a page")
     microseconds, source, number = map(int, matched.groups())
-    return Place(EARLIEST + timedelta(microseconds=microseconds), source, number)
+    try:
+        time = EARLIEST + timedelta(microseconds=microseconds)
+    except OverflowError:
+        raise BadRequest("after: is no `next` of a page") from None
+    return Place(time, source, number)

@@ -150,6 +150,7 @@ async def test_lists_by_state_and_severity(served, database, van):
     assert await listed("state=OPEN") == [warning, critical, old]
     assert await listed("state=OPEN&severity=CRITICAL") == [critical, old]
     assert await listed("state=OPEN&from=2026-05-01T00:00:00Z") == [warning, critical]
+    assert await listed("state=OPEN&to=1800-01-01T00:00:00Z") == []
     assert await listed("state=OPEN&limit=2") == [warning, critical]
     page = "state=OPEN&limit=2&to=2026-05-01T12:00:00Z"
     assert await listed(f"{page}&beforeId={critical}") == [old]

@@ -160,7 +160,16 @@ async def test_pages_show_each_entry_once_and_leave_out_files_that_are_gone(serv
 
 
 @pytest.mark.parametrize(
-    "query", ["after=1", "after=9999999999999999999.1.1", "kind=song", "limit=201", "limit=-1", "from=x"]
+    "query",
+    [
+        "after=1",
+        "after=9999999999999999999.1.1",
+        "after=-99999999999999999.0.1",
+        "kind=song",
+        "limit=201",
+        "limit=-1",
+        "from=x",
+    ],
 )
 async def test_wrong_parameters_are_refused(served, query):
     assert (await served.admin.get(f"/media?{query}")).status == 400
