@@ -28,7 +28,7 @@ async def events(
     sources: Sources, viewer: Viewer, query: ReportQuery
 ) -> AsyncGenerator[tuple[Device, list[Event]], None]:
     """Yield the events of each device in order, some at a time."""
-    visible = await visible_ids(sources.database, viewer)
+    visible = await visible_ids(sources.database, viewer.user)
     async with aclosing(devices_of(sources, viewer, query)) as batches:
         async for devices in batches:
             by_id = {device.id: device for device in devices}

@@ -9,6 +9,7 @@ from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.plain_tables import DRIVERS, GEOFENCES, MAINTENANCE
+from motorpool.storage.records import User
 
 
 class AddressedPoint(Point, Protocol):
@@ -35,11 +36,11 @@ async def driver_names(database: Database, viewer: Viewer, unique_ids: Iterable[
     return {driver.unique_id: driver.name for driver in await DRIVERS.list(database, query)}
 
 
-async def visible_ids(database: Database, viewer: Viewer) -> Visible:
-    """Return the geofences and the maintenance that the viewer may see."""
-    if viewer.user.administrator:
+async def visible_ids(database: Database, user: User) -> Visible:
+    """Return the geofences and the maintenance that a user may see."""
+    if user.administrator:
         return None
-    query = ListQuery(accessible_to=viewer.user.id)
+    query = ListQuery(accessible_to=user.id)
     geofences = await GEOFENCES.ids(database, query)
     return frozenset(geofences), frozenset(await MAINTENANCE.ids(database, query))
 

@@ -42,7 +42,7 @@ async def combined(
 
     Events `deviceMoving` are left out. All devices appear, also those without positions.
     """
-    visible = await visible_ids(sources.database, viewer)
+    visible = await visible_ids(sources.database, viewer.user)
     async with aclosing(devices_of(sources, viewer, query, batch=1)) as devices:
         async for (device,) in devices:
             yield CombinedPart(device, "route", ())

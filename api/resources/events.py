@@ -113,7 +113,7 @@ async def list_events(call: Call) -> Response:
             alarms=wanted.alarm,
             severities=wanted.severity,
             states=wanted.state,
-            visible=await visible_ids(database, viewer),
+            visible=await visible_ids(database, viewer.user),
         )
         ids = {event.position_id for event in found} - {0} if wanted.places or wanted.details else set()
         points = await positions.TABLE.fetch_many(database, sorted(ids))

@@ -260,7 +260,7 @@ class LiveUpdates:
         ]
         if visible_events:
             message["events"] = visible_events
-        reviews = self.reviews.take(self._visible_ids)
+        reviews = await self.reviews.take(lambda: self._visible_ids)
         if reviews is not None:
             message["reviews"] = reviews
         tickets = await self.tickets.take()

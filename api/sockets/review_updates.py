@@ -5,16 +5,20 @@ from collections.abc import Callable, Collection, Iterable
 import trio
 
 from motorpool.actors.messages.topics import REVIEWS, ReviewsLost
+from motorpool.actors.reports import names
 from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import Lagged
+from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event
 
 MAX_PENDING_REVIEWS = 1000
 """Events that wait for a slow client; of more it fetches the list."""
 QUEUE = 1000
 """Messages that wait between two looks."""
+READ_SECONDS = 3.0
+"""For what the reader may see of geofences and maintenance."""
 PAUSE_SECONDS = 0.1
 """Between two looks, so that a burst of alarms does not wake each socket each time."""
 
@@ -55,13 +59,23 @@ class ReviewUpdates:
                     self._on_pending()
                 await trio.sleep(PAUSE_SECONDS)
 
-    def take(self, visible_ids: Collection[int]) -> list[Event] | None:
+    async def take(self, visible_ids: Callable[[], Collection[int]]) -> list[Event] | None:
         """Return what is pending and may be seen at this moment; None: nothing, empty: too much."""
-        pending, self._pending = self._pending, {}
+        pending, self._pending = list(self._pending.values()), {}
         is_lost, self._is_lost = self._is_lost, False
+        if any(event.geofence_id or event.maintenance_id for event in pending):
+            try:
+                with trio.fail_after(READ_SECONDS):
+                    visible = await names.visible_ids(self._context.database, self.caller.user)
+            except (StorageError, trio.TooSlowError):
+                # The client asks for the list when the database answers again.
+                is_lost = True
+            else:
+                pending = [event for event in pending if _may_be_told(event, visible)]
         if not READ_HISTORY.holds(self.caller):
             return None
-        found = [event for event in pending.values() if event.device_id in visible_ids]
+        devices = visible_ids()
+        found = [event for event in pending if event.device_id in devices]
         return [] if is_lost else found or None
 
     def _add(self, events: Iterable[Event]) -> None:
@@ -76,6 +90,16 @@ class ReviewUpdates:
     def _lose(self) -> None:
         self._pending.clear()
         self._is_lost = True
+
+
+def _may_be_told(event: Event, visible: names.Visible) -> bool:
+    """Return whether the reader may see the geofence or the maintenance of an event, as in lists."""
+    if visible is None:
+        return True
+    geofences, maintenance = visible
+    return (not event.geofence_id or event.geofence_id in geofences) and (
+        not event.maintenance_id or event.maintenance_id in maintenance
+    )
 
 
 def _version(event: Event) -> int:

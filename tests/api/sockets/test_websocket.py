@@ -259,10 +259,15 @@ def shown(kind, device_id, message):
     }
 
 
-def reviewed(number, device_id, version=1):
+def reviewed(number, device_id, version=1, **fields):
     state = "OPEN" if version == 1 else "ACKNOWLEDGED"
     return Event(
-        id=number, type="alarm", event_time=NOON, device_id=device_id, review=Review(state, version=version)
+        id=number,
+        type="alarm",
+        event_time=NOON,
+        device_id=device_id,
+        review=Review(state, version=version),
+        **fields,
     )
 
 
@@ -277,6 +282,8 @@ async def test_reviews_reach_those_who_may_read_the_events_and_nobody_else(serve
         # Of two commits the later one may be told first.
         topic.publish(ReviewsChanged((reviewed(1, mine, 2), reviewed(2, other))))
         topic.publish(ReviewsChanged((reviewed(1, mine, 1),)))
+        # As in lists, what is about a geofence or maintenance of others is not told.
+        topic.publish(ReviewsChanged((reviewed(3, mine, geofence_id=1), reviewed(4, mine, maintenance_id=1))))
         (told,) = (await receive(hers))["reviews"]
         assert (told["id"], told["deviceId"], told["review"]["version"]) == (1, mine, 2)
         for message in ("1", "2"):
