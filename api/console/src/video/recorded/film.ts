@@ -313,7 +313,7 @@ export class Film {
         if (this.paused) void this.controls.pace(this.sent.peek()).catch(() => {});
         this.paused = false;
       } else {
-        player.pause();
+        player.rest();
         this.pause = window.setTimeout(() => void this.pauseVehicle(), PAUSE_MS);
       }
     });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { arrivedOf, instantAt, mediaTimeOf } from "./instants";
+import { arrivedOf, instantAt, mediaTimeOf, seekable } from "./instants";
 
 const T = Date.parse("2026-05-01T14:32:00Z");
 /** Two segments, then a seek ten minutes ahead. */
@@ -32,6 +32,15 @@ describe("a playlist with a seek", () => {
       expect(instant).not.toBe(null);
       expect(mediaTimeOf(segments, instant ?? 0)).toBeCloseTo(media, 6);
     }
+  });
+
+  test("the last second cannot be sought while more is to come", () => {
+    expect(seekable(segments, 3.9)).toBe(3.9);
+    expect(seekable(segments, 6)).toBe(6);
+    expect(seekable(segments, 6.9)).toBe(6);
+    // Not what was recorded elsewhere.
+    expect(seekable([{ start: 4, duration: 0.5, programDateTime: T }], 4.4)).toBe(4);
+    expect(seekable([], 1)).toBe(1);
   });
 
   test("what arrived is joined where it is without a gap", () => {

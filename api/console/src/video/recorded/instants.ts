@@ -14,6 +14,8 @@ interface Range {
 
 /** Two segments that are less than this apart belong together, in milliseconds. */
 const SEAM_MS = 500;
+/** Browsers end a seek once they have some pictures more: at the end of media that still grows it would never end. */
+const AHEAD_SECONDS = 1;
 
 /** The instant of the recording that is shown at a media time, or null. */
 export function instantAt(segments: readonly Segment[], mediaTime: number): number | null {
@@ -35,6 +37,13 @@ export function mediaTimeOf(segments: readonly Segment[], instant: number): numb
     if (offset >= 0 && offset < segment.duration) return segment.start + offset;
   }
   return null;
+}
+
+/** The media time nearest to another one that can be sought now, while more is to come. */
+export function seekable(segments: readonly Segment[], time: number): number {
+  const last = segments.at(-1);
+  if (!last || time < last.start) return time;
+  return Math.min(time, Math.max(last.start, last.start + last.duration - AHEAD_SECONDS));
 }
 
 /** What of the recording has arrived, in order and joined where it is without a gap. */

@@ -5,7 +5,7 @@ import workerPath from "hls.js/dist/hls.worker.js?url";
 import Hls, { type ErrorData, type HlsConfig } from "hls.js/light";
 import { address } from "../../api/call";
 import type { Span } from "../../time/spans";
-import { arrivedOf, instantAt, mediaTimeOf, type Segment } from "./instants";
+import { arrivedOf, instantAt, mediaTimeOf, type Segment, seekable } from "./instants";
 
 export type Source =
   | { kind: "playback"; deviceId: number; camera: number }
@@ -30,6 +30,8 @@ const PATIENCE_MS = 20_000;
 const PACE_MS = 100;
 /** Media of a playback that is needed before it plays: with one segment the picture would stop after it. */
 const SEGMENTS_AHEAD = 2;
+/** Another camera may have stood at the very end of what has arrived, in milliseconds. */
+const END_MS = 500;
 const FRAME_SECONDS = 1 / 15;
 const CODEC_ERRORS: readonly string[] = [
   Hls.ErrorDetails.MANIFEST_INCOMPATIBLE_CODECS_ERROR,
@@ -97,7 +99,7 @@ export class RecordedPlayer {
     const time = this.timeOf(instant);
     if (time === null) return false;
     this.pending = null;
-    this.video.currentTime = time;
+    this.video.currentTime = this.growing.peek() ? seekable(this.segments, time) : time;
     if (this.phase.peek().name === "ended") this.enter({ name: "paused" });
     return true;
   }
@@ -147,6 +149,14 @@ export class RecordedPlayer {
   setRate(rate: number): void {
     this.rate = rate;
     this.video.playbackRate = rate;
+  }
+
+  /** Pause where other cameras can be shown as well: not at the very end of what has arrived. */
+  rest(): void {
+    this.pause();
+    const { video } = this;
+    const reached = this.growing.peek() ? seekable(this.segments, video.currentTime) : video.currentTime;
+    if (reached < video.currentTime && !video.seeking) video.currentTime = reached;
   }
 
   /** One picture on or back. */
@@ -252,8 +262,9 @@ export class RecordedPlayer {
   }
 
   private begin(): void {
+    if (this.pending !== null && !this.seek(this.pending) && !this.ready.peek())
+      this.seek(this.pending - END_MS);
     this.ready.value = true;
-    if (this.pending !== null) this.seek(this.pending);
     if (this.wanted && this.video.paused) this.play();
   }
 
@@ -278,6 +289,8 @@ export class RecordedPlayer {
   }
 
   private show(mediaTime: number, now = this.video.paused): void {
+    // The first picture of all is there before the one that it is to begin with.
+    if (this.pending !== null && !this.ready.peek()) return;
     const time = performance.now();
     if (!now && time - this.wroteAt < PACE_MS) return;
     const instant = instantAt(this.segments, mediaTime);
