@@ -16,6 +16,7 @@ from rich.table import Table
 
 from motorpool.bench import machine
 from motorpool.bench.figures import Difference, Figure, Summary, differences, read_figures
+from motorpool.bench.jobs.budgets import NUMBERS
 from motorpool.bench.options import BenchError, Options
 from motorpool.bench.scenarios import names, scenario
 
@@ -76,6 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cameras", type=int, default=6, help="cameras of servers (default 6)")
     parser.add_argument("--days", type=int, default=200, help="days of trips (default 200)")
     parser.add_argument("--kinds", metavar="NAMES", help="kinds of vehicles of trips: van,bus (default: all)")
+    parser.add_argument(
+        "--jobs", metavar="NUMBERS", help="console: these jobs only: 4,5 (default: everything)"
+    )
     parser.add_argument("--server", metavar="URL", help="trips: another server with Traccar's API")
     parser.add_argument("--email", help=f"its account for --server (or {EMAIL})")
     parser.add_argument("--password", help=f"better given by {PASSWORD}: others see the command line")
@@ -102,6 +106,13 @@ def run(args: argparse.Namespace) -> int:
     except (OSError, msgspec.MsgspecError) as error:
         sys.stderr.write(f"motorpool bench: cannot read {args.compare}: {error}\n")
         return 2
+    try:
+        jobs = tuple(int(number) for number in args.jobs.split(",")) if args.jobs else ()
+    except ValueError:
+        jobs = (0,)
+    if not set(jobs) <= set(NUMBERS):
+        sys.stderr.write(f"motorpool bench: --jobs takes numbers of {', '.join(map(str, NUMBERS))}\n")
+        return 2
     options = Options(
         seconds=args.seconds,
         minutes=args.minutes,
@@ -124,6 +135,7 @@ def run(args: argparse.Namespace) -> int:
         cameras=args.cameras,
         days=args.days,
         kinds=tuple(name.strip() for name in args.kinds.split(",")) if args.kinds else (),
+        jobs=jobs,
         server=args.server,
         email=args.email or os.environ.get(EMAIL, ""),
         password=args.password or os.environ.get(PASSWORD, ""),

@@ -48,6 +48,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Days of the scenario `trips`."""
     kinds: tuple[str, ...] = ()
     """Kinds of vehicles of `trips`; none: all."""
+    jobs: tuple[int, ...] = ()
+    """Numbers of the jobs that `console` does, and it measures nothing else; none: it measures all."""
     server: str | None = None
     """Address of the server that `trips` measures; None: one of its own."""
     email: str = ""

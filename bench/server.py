@@ -1,6 +1,7 @@
 """Starts a server as a process for a measurement, and stops it."""
 
 import contextlib
+import json
 import os
 import secrets
 import subprocess
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import httpx
 
@@ -48,11 +49,11 @@ class ServerProcess(Protocol):
         """Send SIGKILL."""
 
 
-def start_process(folder: Path, environment: Mapping[str, str]) -> ServerProcess:
-    """Start `motorpool serve` in this folder; it logs to the file server.log there."""
+def start_process(folder: Path, environment: Mapping[str, str], *options: str) -> ServerProcess:
+    """Start `motorpool serve` with options in this folder; it logs to the file server.log there."""
     with (folder / LOG_FILE).open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "motorpool", "serve"],
+            [sys.executable, "-m", "motorpool", "serve", *options],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -257,6 +258,31 @@ def run_server(
             raise BenchError(f"{error} (the server's log: {kept})") from error
         finally:
             server.stop()
+
+
+class Demonstration(NamedTuple):
+    """A running demonstration (docs/demo.md), with the login of its administrator."""
+
+    server: Server
+    email: str
+    password: str
+
+
+@contextlib.contextmanager
+def run_demonstration() -> Iterator[Demonstration]:
+    """Start the demonstration in a folder of its own.
+
+    Raises:
+        BenchError: it does not start.
+    """
+
+    def start(folder: Path, environment: Mapping[str, str]) -> ServerProcess:
+        known = {name: text for name, text in environment.items() if "ADMIN" not in name}
+        return start_process(folder, known, "--demo")
+
+    with run_server({}, start) as server:
+        login = json.loads(next((server.folder / "data").rglob("login.json")).read_text(encoding="utf-8"))
+        yield Demonstration(server, login["email"], login["password"])
 
 
 def fetch_rows(conninfo: str, sql: str) -> list[list[str]]:

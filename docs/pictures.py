@@ -13,12 +13,10 @@ Each place also gets a sheet with all its pictures side by side. Errors of the p
 import argparse
 import contextlib
 import itertools
-import json
 import os
-import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -37,7 +35,7 @@ from playwright.sync_api import (
 )
 
 from motorpool.bench.load.browser import chromium_options, find_chromium
-from motorpool.bench.server import EMAIL, LOG_FILE, run_server
+from motorpool.bench.server import EMAIL, run_demonstration, run_server
 from motorpool.runtime.clock import SystemClock
 
 TARGET = Path(__file__).resolve().parent.parent / "build" / "pictures"
@@ -124,16 +122,8 @@ class Access:
 @contextlib.contextmanager
 def demonstration() -> Iterator[Access]:
     """Start the demonstration in a folder of its own."""
-
-    def start(folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        known = {name: text for name, text in environment.items() if "ADMIN" not in name}
-        command = [sys.executable, "-m", "motorpool", "serve", "--demo"]
-        with (folder / LOG_FILE).open("ab") as log:
-            return subprocess.Popen(command, cwd=folder, env=known, stdout=log, stderr=log)  # noqa: S603
-
-    with run_server({}, start) as server:
-        login = json.loads(next((server.folder / "data").rglob("login.json")).read_text(encoding="utf-8"))
-        yield Access(server.url, login["email"], login["password"])
+    with run_demonstration() as shown:
+        yield Access(shown.server.url, shown.email, shown.password)
 
 
 def log_in(context: BrowserContext, access: Access) -> None:

@@ -1,4 +1,4 @@
-"""The console before a large fleet: first view, frames, changes of the list; and beside a wall of cameras."""
+"""The console before a large fleet: first view, frames, changes; a wall; the jobs of an operator."""
 
 import os
 import subprocess
@@ -13,6 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from motorpool.bench.figures import Goal, Summary
+from motorpool.bench.jobs.budgets import NUMBERS
 from motorpool.bench.load.console_page import (
     DESK_WIDTH,
     PHONE_WIDTH,
@@ -25,14 +26,15 @@ from motorpool.bench.load.plan import Mark, TerminalLoad
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.phases.broadcast import open_cameras
-from motorpool.bench.server import EMAIL, Server, run_server
+from motorpool.bench.phases.console_jobs import add_figures, do_jobs
+from motorpool.bench.server import EMAIL, Server, run_demonstration, run_server
 from motorpool.bench.vehicles import media_loop
 
 View = TypeVar("View", FleetView, WallView)
 
 NAME = "console"
-TITLE = "the console in Chromium: 5,000 vehicles at 1,000 positions a second; a wall of nine cameras"
-STEPS = 5
+TITLE = "the console in Chromium: 5,000 vehicles at 1,000 positions a second; a wall; the jobs of an operator"
+STEPS = 6
 VEHICLES = 5000
 RATE = 1000.0
 """Positions a second of all together."""
@@ -78,7 +80,16 @@ TOWNS = (
 
 
 def run(options: Options, summary: Summary, step: Step) -> None:
-    """Measure the fleet, then the wall, each on a server of its own."""
+    """Measure the fleet, then the wall, then the jobs, each on a server of its own."""
+    if not options.jobs:
+        _measure_views(options, summary, step)
+    step("the jobs of an operator")
+    with run_demonstration() as shown:
+        add_figures(NAME, do_jobs(shown, options.jobs or NUMBERS), summary)
+    step("done")
+
+
+def _measure_views(options: Options, summary: Summary, step: Step) -> None:
     seconds = options.span(20.0)
     try:
         with run_server() as server:
@@ -89,7 +100,6 @@ def run(options: Options, summary: Summary, step: Step) -> None:
             _measure_wall(server, summary, Path(name), options.span(WALL_SECONDS))
     except LoadFailed as error:
         raise BenchError(str(error)) from error
-    step("done")
 
 
 def _measure_fleet(server: Server, summary: Summary, step: Step, seconds: float) -> None:

@@ -75,7 +75,8 @@ def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     words = (
         "--seconds 2 --minutes 3 --terminals 4 --idle-terminals 5 --streams 6 --actors 7 --schedules 8"
         " --soak-streams 9 --soak-requests 10 --soak-sockets 11 --seed 12 --days 13"
-        " --server http://localhost:8082 --email me@example.org --password secret --device-port 14"
+        " --jobs 4,10 --server http://localhost:8082 --email me@example.org --password secret"
+        " --device-port 14"
     )
     monkeypatch.delenv(main.EMAIL, raising=False)
     monkeypatch.delenv(main.PASSWORD, raising=False)
@@ -96,6 +97,7 @@ def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
             seed=12,
             days=13,
             kinds=("van", "refuse truck"),
+            jobs=(4, 10),
             server="http://localhost:8082",
             email="me@example.org",
             password="secret",
@@ -103,6 +105,12 @@ def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         Options(),
     ]
+
+
+@pytest.mark.parametrize("jobs", ["9", "4,", "two"])
+def test_jobs_are_numbers_of_those_that_there_are(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(parse("console", "--jobs", jobs)) == 2
+    assert "--jobs takes numbers of 1, 2, 3, 4, 5, 6, 7, 8, 10" in capsys.readouterr().err
 
 
 def test_the_account_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

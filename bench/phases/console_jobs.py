@@ -1,0 +1,58 @@
+"""The jobs of an operator in the console, before the fleet of the demonstration, each beside its budget."""
+
+import os
+import subprocess
+import sys
+
+import msgspec
+
+from motorpool.bench.figures import Goal, Summary
+from motorpool.bench.jobs.budgets import JOBS, Done, Job
+from motorpool.bench.options import BenchError
+from motorpool.bench.server import Demonstration
+
+_SECONDS = 1800.0
+"""All jobs in all ways, of which two fetch two minutes of film, on a machine that is busy."""
+
+
+def do_jobs(shown: Demonstration, numbers: tuple[int, ...]) -> list[Done]:
+    """Have the browser do the jobs of these numbers.
+
+    Raises:
+        BenchError: Chromium or Playwright is missing, or no vehicle of the demonstration drives.
+    """
+    reports = f"http://{shown.server.host}:{shown.server.osmand_port}/"
+    command = [sys.executable, "-m", "motorpool.bench.jobs.program", shown.server.url, shown.email, reports]
+    try:
+        done = subprocess.run(
+            [*command, "--jobs", *map(str, numbers)],
+            env=os.environ | {"MOTORPOOL_BROWSER_PASSWORD": shown.password},
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise BenchError("Chromium did not finish its jobs in time") from None
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or ["no output"]
+        raise BenchError(f"the jobs: {lines[-1]}")
+    return msgspec.json.decode(done.stdout.splitlines()[-1], type=list[Done])
+
+
+def add_figures(name: str, done: list[Done], summary: Summary) -> None:
+    """Add what was counted and timed, with the budgets as goals; what was not done is a note."""
+    jobs = {job.number: job for job in JOBS}
+    for each in done:
+        job = jobs[each.number]
+        of = f"job {job.number}, {job.name}, {each.way}"
+        if each.problem:
+            summary.note(f"{name}: {of}: {each.problem}")
+            continue
+        unit = {"mouse": "clicks", "keys": "keys", "touch": "taps"}[each.way]
+        summary.add(name, f"{of}: acts", each.acts, unit, goals=(Goal(_acts(job, each.way)),))
+        summary.add(name, f"{of}: time", each.seconds, "s", goals=(Goal(job.seconds),))
+
+
+def _acts(job: Job, way: str) -> int:
+    return job.clicks if way != "keys" else job.keys or 0
