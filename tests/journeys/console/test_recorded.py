@@ -377,6 +377,7 @@ def test_a_playback_of_another_user_is_shown_before_it_is_ended(server, visitor,
     eventually(lambda: len(van.of(PlaybackRequest)) == 2)
 
 
+@pytest.mark.long
 def test_two_cameras_at_once_have_one_clock(server, visitor, recorder, eventually):
     van = recorder("013900000405", seconds=6)
     van.hangs_up = False
