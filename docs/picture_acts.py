@@ -35,6 +35,24 @@ def fold_sheet(page: Page) -> None:
         handle.tap()
 
 
+def show_more(page: Page) -> None:
+    """Show the places for which the bar of a phone has no room."""
+    more = page.get_by_role("button", name="More", exact=True)
+    page.get_by_role("link", name="Events").first.wait_for()
+    if more.is_visible():
+        more.tap()
+
+
+def choose_layer(page: Page) -> None:
+    """Show what the map can show."""
+    page.get_by_role("button", name="Kind of map").click()
+
+
+def open_item(page: Page) -> None:
+    """Open the first of the library."""
+    page.locator(".library-day button").first.click()
+
+
 def open_menu(page: Page) -> None:
     """Show what can be done with a vehicle."""
     page.get_by_role("button", name="What to do with").nth(2).click()
@@ -105,6 +123,9 @@ ACTS: Mapping[str, Callable[[Page], None]] = {
     "keys": show_keys,
     "sheet": fold_sheet,
     "menu": open_menu,
+    "more": show_more,
+    "layers": choose_layer,
+    "library-item": open_item,
     "who": ask_who,
     "share-link": share,
     "question": ask_first,

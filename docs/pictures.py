@@ -50,6 +50,8 @@ PLACES = {
     "sheet": "/fleet",
     "menu": "/fleet",
     "who": "/fleet",
+    "more": "/fleet",
+    "layers": "/fleet",
     "search": "/vehicles/{device}",
     "keys": "/fleet",
     "lost": "/vehicles/{device}",
@@ -65,7 +67,9 @@ PLACES = {
     "film": "/vehicles/{device}/history?from={from}&to={to}&at={at}&channel=1",
     "cameras": "/vehicles/{device}/history?from={from}&to={to}&at={at}&channel=1&channel=2",
     "library": "/library",
+    "library-item": "/library",
     "events": "/events",
+    "reviewed": "/events?state=ACKNOWLEDGED",
     "event-log": "/events?state=ALL",
     "notices": "/events",
     "event": "/events/{event}",
@@ -104,7 +108,8 @@ SLOW = {
 }
 """Milliseconds for places whose cameras start first, or that wait for an answer before they draw a map."""
 README_PICTURES = {"live": "live.png", "film": "history.png"}
-START_SECONDS = 240
+QUIET_SECONDS = 240
+"""The demonstration may take so long until the next of its vehicles has something to show."""
 ALARM_AGE = timedelta(hours=2)
 """The history is that around an alarm of this age at least, so that its recording is finished."""
 SHEET_HEIGHT = 700
@@ -144,18 +149,27 @@ def read(context: BrowserContext, access: Access, path: str) -> list[dict[str, A
 
 
 def wait_for_vehicles(context: BrowserContext, access: Access) -> list[int]:
-    """Return the vehicles that are online and drive, as soon as their archives are sent and one drives."""
-    deadline = time.monotonic() + START_SECONDS
+    """Return the vehicles with cameras that drive, as soon as those that are online have sent their archives.
+
+    An archive of two days takes minutes on a busy machine, so the wait ends when nothing has arrived for a while.
+    """
+    known, driving, deadline = "", list[int](), time.monotonic() + QUIET_SECONDS
     while time.monotonic() < deadline:
-        names = {row["id"]: row for row in read(context, access, "/devices")}
-        online = {each for each, row in names.items() if row["status"] == "online"}
-        recent = [row for row in read(context, access, "/positions") if is_recent(row["fixTime"])]
-        cameras = [row for row in recent if names[row["deviceId"]]["attributes"].get("channels")]
-        driving = [row["deviceId"] for row in cameras if row["speed"] > 0]
-        if driving and len(recent) >= len(online) > 0:
-            return driving
+        devices = {row["id"]: row for row in read(context, access, "/devices")}
+        positions = [row for row in read(context, access, "/positions") if row["deviceId"] in devices]
+        online = [each for each, row in devices.items() if row["status"] == "online"]
+        recent = {row["deviceId"] for row in positions if is_recent(row["fixTime"])}
+        cameras = [row for row in positions if devices[row["deviceId"]]["attributes"].get("channels")]
+        driving = [row["deviceId"] for row in cameras if row["deviceId"] in recent and row["speed"] > 0]
+        if driving and len(recent) >= len(online):
+            break
+        behind = {row["deviceId"]: row["fixTime"] for row in positions if row["deviceId"] not in recent}
+        if (state := f"{len(online)} {len(recent)} {behind}") != known:
+            known, deadline = state, time.monotonic() + QUIET_SECONDS
         time.sleep(2)
-    sys.exit("no vehicle drives")
+    if not driving:
+        sys.exit(f"no vehicle drives; online, recent and last heard of the others: {known}")
+    return driving
 
 
 def is_recent(text: str) -> bool:
