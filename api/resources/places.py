@@ -1,4 +1,4 @@
-"""Places by their names: zones, addresses and towns (docs/server.md#places)."""
+"""Places by their names (zones, addresses and towns), and towns by places (docs/server.md#places)."""
 
 from typing import Annotated, Final, Literal
 
@@ -7,9 +7,10 @@ import trio
 from msgspec import Meta
 from quart import Response
 
-from motorpool.actors.geocoding.places import zone_middles
+from motorpool.actors.geocoding.places import near_town, zone_middles
 from motorpool.actors.geocoding.towns import read_towns
 from motorpool.actors.http.errors import OutgoingError
+from motorpool.actors.words.preferences import preferences_for
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.http.errors import BadRequest, Unavailable
@@ -55,6 +56,29 @@ class FoundPlace(msgspec.Struct, rename="camel"):
     """Of a geofence."""
     country: str | None = None
     """Of a town, as a code of two letters."""
+
+
+class TownQuery(msgspec.Struct):
+    """A place, in degrees."""
+
+    latitude: Annotated[float, Meta(ge=-90, le=90)]
+    longitude: Annotated[float, Meta(ge=-180, le=180)]
+
+
+class NearTown(msgspec.Struct):
+    """The town of a place."""
+
+    place: str | None
+    """The town that the place is in, else the nearest one as in "Potsdam, 3 km NE"; null at 0, 0, which devices without a fix send."""
+
+
+@OPERATIONS.operation("GET", "/places/town", query=TownQuery, answer=NearTown)
+async def find_town(call: Call) -> Response:
+    """The town of a place in words of the caller, which needs no geocoder."""
+    place = call.query(TownQuery)
+    preferences = preferences_for(call.caller.user, call.context.server)
+    found = await trio.to_thread.run_sync(lambda: near_town(place, read_towns(), preferences))
+    return as_json(NearTown(found))
 
 
 @OPERATIONS.operation("GET", "/places", query=PlacesQuery, answer=list[FoundPlace], errors=(400, 429))

@@ -1,6 +1,7 @@
 """Places by their names, over HTTP."""
 
 import json
+import re
 
 import pytest
 
@@ -30,6 +31,20 @@ async def test_towns_are_found_near_where_the_map_is(served):
     assert round(found[0]["latitude"], 1) == 39.8
     assert await find(ann, "keyword=no-such-town-anywhere") == []
     assert len(await find(ann, "keyword=a&limit=0")) == 50
+
+
+async def test_the_town_of_a_place_is_named_without_a_geocoder(served):
+    ann = await served.user("ann", readonly=True)
+
+    async def town(latitude, longitude):
+        answer = await ann.get(f"/places/town?latitude={latitude}&longitude={longitude}")
+        assert answer.status == 200, answer.text
+        return answer.json()["place"]
+
+    assert await town(52.52, 13.4) == "Berlin"
+    assert re.fullmatch(r".+, \d+ km [NESW]{1,2}", await town(52.3, 12.6))
+    assert await town(0, 0) is None
+    assert (await ann.get("/places/town?latitude=91&longitude=0")).status == 400
 
 
 async def test_only_zones_of_the_user_are_found_with_their_middle(served):

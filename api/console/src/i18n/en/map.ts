@@ -19,6 +19,7 @@ export const map = {
   "map.place": "This place",
   "map.vehiclesHere": { one: "{count} vehicle here", other: "{count} vehicles here" },
   "map.here": "What is here",
+  "map.town": "Town",
   "map.near": "Nearest vehicles",
   "map.who": "Who was here?",
   "map.within": "Within",

@@ -19,6 +19,7 @@ export const map = {
   "map.place": "Este lugar",
   "map.vehiclesHere": { one: "{count} veículo aqui", other: "{count} veículos aqui" },
   "map.here": "O que há aqui",
+  "map.town": "Localidade",
   "map.near": "Veículos mais próximos",
   "map.who": "Quem esteve aqui?",
   "map.within": "Num raio de",

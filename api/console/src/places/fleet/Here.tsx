@@ -1,6 +1,7 @@
 import type { ComponentType } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { get } from "../../api/call";
+import type { NearTown } from "../../api/types";
 import { coordinates } from "../../format/coordinates";
 import { t } from "../../i18n/translate";
 import { Link } from "../../Link";
@@ -34,7 +35,7 @@ export function Here({ of, onClose }: { of: Spot; onClose: () => void }) {
           <dt>{t("vehicle.place")}</dt>
           <dd>{coordinates(latitude, longitude, style.value)}</dd>
         </div>
-        {server.value?.geocoderEnabled && <Address latitude={latitude} longitude={longitude} />}
+        {server.value?.geocoderEnabled ? <Address {...of} /> : <Town {...of} />}
         <div>
           <dt>{t("zone.title")}</dt>
           <dd>
@@ -108,6 +109,25 @@ function Address({ latitude, longitude }: { latitude: number; longitude: number 
       <dd>
         {found.problem === null
           ? (found.value ?? t("common.loading")) || t("common.none")
+          : sentenceOf(found.problem)}
+      </dd>
+    </div>
+  );
+}
+
+/** The town, which the server knows without a geocoder. */
+function Town({ latitude, longitude }: PlaceProps) {
+  const found = useLoaded(`town ${latitude} ${longitude}`, (signal) =>
+    get<NearTown>("/places/town", { latitude, longitude }, signal),
+  );
+  return (
+    <div>
+      <dt>{t("map.town")}</dt>
+      <dd>
+        {found.problem === null
+          ? found.value
+            ? (found.value.place ?? t("common.none"))
+            : t("common.loading")
           : sentenceOf(found.problem)}
       </dd>
     </div>
