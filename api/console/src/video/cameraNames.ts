@@ -1,7 +1,7 @@
 /** Names of cameras: the attribute `cameras` of a device, else of its groups or the server (docs/devices.md#cameras). */
 
 import type { Device } from "../api/types";
-import { t } from "../i18n/translate";
+import { type Key, t } from "../i18n/translate";
 import { changeAttribute } from "../state/deviceAttributes";
 import { device, wantDevice } from "../state/fleet";
 import { groupsAbove } from "../state/groups";
@@ -10,6 +10,9 @@ import { server } from "../state/session";
 export const CAMERAS = "cameras";
 /** What the server takes (api/engine/camera_name_attributes.py). */
 export const MOST_CHARACTERS = 40;
+
+/** Channels that mean the same in all terminals of JT/T 808: what they send with alarms of the driving assistance. */
+const USUAL: Readonly<Record<number, Key>> = { 64: "live.roadCamera", 65: "live.driverCamera" };
 
 type Attributes = Device["attributes"] | undefined;
 
@@ -27,7 +30,8 @@ export function inheritedName(groupId: number, camera: number): string | null {
     const name = nameIn(attributes, camera);
     if (name) return name;
   }
-  return nameIn(server.value?.attributes, camera);
+  const usual = USUAL[camera];
+  return nameIn(server.value?.attributes, camera) ?? (usual === undefined ? null : t(usual));
 }
 
 /** The name of a camera, or null; followed as devices and groups become known. */

@@ -25,6 +25,8 @@ export const live = {
   "live.stillsForOthers": "Stills for the others",
   "live.stillsOnly": "Stills: click for the moving picture",
   "live.camera": "Camera {camera}",
+  "live.roadCamera": "Road camera",
+  "live.driverCamera": "Driver camera",
   "live.of": "{name}, camera {camera}",
   "live.soundOn": "Sound on",
   "live.soundOff": "Sound off",

@@ -2,8 +2,8 @@ import type { live as english } from "../en/live";
 import type { Message } from "../translate";
 
 export const live = {
-  "live.title": "Ao vivo",
-  "live.titleOf": "{name} ao vivo",
+  "live.title": "Em direto",
+  "live.titleOf": "{name} em direto",
   "live.move": "Imagem em movimento",
   "live.next": "A seguir",
   "live.asking": "A pedir ao veículo … {seconds} s",
@@ -28,6 +28,8 @@ export const live = {
   "live.stillsForOthers": "Imagens fixas nas outras",
   "live.stillsOnly": "Imagens fixas: clique para a imagem em movimento",
   "live.camera": "Câmara {camera}",
+  "live.roadCamera": "Câmara da estrada",
+  "live.driverCamera": "Câmara do condutor",
   "live.of": "{name}, câmara {camera}",
   "live.soundOn": "Ligar o som",
   "live.soundOff": "Desligar o som",

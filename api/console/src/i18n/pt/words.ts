@@ -1,10 +1,15 @@
 export const words = {
-  "words./fleet": "mapa veículos carros camiões viaturas lista localização onde início painel",
-  "words./live": "vídeo câmaras câmara direto ver dashcam",
-  "words./captures": "gravações filmes vídeo descarregar biblioteca guardados",
-  "words./zones": "geocercas geocerca cercas áreas locais polígono",
-  "words./events": "alarmes alarme alertas avisos notificações incidentes registo sos som",
-  "words./connect": "adicionar veículo aparelho dispositivo gps terminal imei instalar novo",
+  "words./fleet":
+    "mapa veículos carros camiões viaturas lista localização posições rastreadores onde início painel frota",
+  "words./live": "vídeo câmaras câmara vivo ao direto transmissão parede mosaico ver dashcam",
+  "words./library":
+    "gravações filmes clipes vídeo descarregar médias guardados capturas fotografias fotos imagens galeria provas",
+  "words./zones": "geocercas geocerca cercas áreas locais depósitos polígono",
+  "words./events":
+    "alarmes alarme alertas avisos notificações incidentes rever revisão confirmar rejeitar pendentes infrações excesso velocidade registo sos som",
+  "words./connect": "adicionar veículo aparelho dispositivo gps terminal imei instalar registar novo",
+  "words./server":
+    "definições administração admin configuração sistema smtp correio email sms telegram notificações mapa ruas satélite moradas sso openid retenção armazenamento quota limites",
   "words./zones/new": "desenhar geocerca cerca área polígono círculo corredor criar",
   "words./account": "definições preferências perfil utilizador opções nome email telefone",
   "words.alarm": "último alerta sos pânico emergência",
@@ -22,7 +27,7 @@ export const words = {
   "words.shares": "definições ligações convidados partilha",
   "words.live.vehicle": "vídeo câmara câmaras ver imagem dashcam",
   "words.history.vehicle":
-    "viagens viagem paragens percurso rota trajeto relatório relatórios exportar excel csv gpx kml distância quilómetros velocidade dia ontem passado gravações",
+    "viagens viagem paragens estacionamento percurso rota trajeto relatório relatórios exportar excel csv gpx kml distância quilómetros velocidade dia ontem passado gravações",
   "words.events.vehicle": "alarmes alertas avisos notificações registo incidentes",
   "words.commands.vehicle": "motor parar imobilizar bloquear desbloquear reiniciar enviar sms saída",
   "words.settings.vehicle": "editar mudar nome número modelo apagar remover atributos grupo",

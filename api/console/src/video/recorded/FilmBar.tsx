@@ -5,7 +5,7 @@ import { t } from "../../i18n/translate";
 import { Icon, type IconName } from "../../parts/Icon";
 import { style } from "../../state/session";
 import { type Cursor, toggle } from "../../time/cursor";
-import { cameraLabel } from "../cameraNames";
+import { cameraLabel, cameraName } from "../cameraNames";
 import { MOST_AT_ONCE } from "./playbackRate";
 
 interface BarProps {
@@ -45,7 +45,7 @@ export function FilmBar({ deviceId, cursor, cameras, shown, active, sound, clock
             disabled={several && !shown.includes(each) && shown.length >= MOST_AT_ONCE}
             onClick={() => on.onCamera(each)}
           >
-            {each}
+            {cameraName(deviceId, each) ?? each}
           </button>
         ))}
         {cameras.length > 1 && (
