@@ -1,5 +1,6 @@
 import type { Group } from "../../api/types";
 import { t } from "../../i18n/translate";
+import { FilterBar } from "../../parts/FilterBar";
 import { Icon } from "../../parts/Icon";
 import { Picker } from "../../parts/Picker";
 import { TimeField } from "../../parts/TimeField";
@@ -25,7 +26,7 @@ export function EventFilter({ path, filters, ofVehicle = false }: EventFilterPro
     set({ kinds: kindsOf(type, alarm) });
   };
   return (
-    <div class="event-filter">
+    <FilterBar count={setIn(filters, ofVehicle)} class="event-filter">
       {(ofVehicle || filters.state !== "OPEN") && (
         <TimeField
           label={t("event.when")}
@@ -60,8 +61,13 @@ export function EventFilter({ path, filters, ofVehicle = false }: EventFilterPro
           ))}
         </ul>
       )}
-    </div>
+    </FilterBar>
   );
+}
+
+/** How many filters are set besides the span, which always is. */
+function setIn({ deviceId, groupId, kinds }: EventFilters, ofVehicle: boolean): number {
+  return Number(!ofVehicle && deviceId !== null) + Number(groupId !== null) + kinds.length;
 }
 
 function Whose({ filters, set }: { filters: EventFilters; set: (change: Partial<EventFilters>) => void }) {

@@ -21,7 +21,15 @@ export function WaitingMark({ id }: { id: number }) {
         size={16}
         label={t(`review.severity.${critical ? "CRITICAL" : "WARNING"}`)}
       />
-      <span>{count > 1 ? t("review.andMore", { what, count: count - 1 }) : what}</span>
+      <span aria-hidden={count > 1}>{what}</span>
+      {count > 1 && (
+        <>
+          <span class="waiting-more" aria-hidden="true">
+            +{count - 1}
+          </span>
+          <span class="hidden">{t("review.andMore", { what, count: count - 1 })}</span>
+        </>
+      )}
     </span>
   );
 }

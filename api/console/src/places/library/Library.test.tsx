@@ -83,6 +83,32 @@ test("filters stand in the address and go to the server", async () => {
   expect(asked()?.get("from")).toBeTruthy();
 });
 
+test("a key leads to the search, and the button of a phone tells how many filters are set", async () => {
+  const page = await openPage("/library?kind=film&days=7&q=van", withMedia());
+  await tiles();
+  expect(screen.getByRole("button", { name: "Filters (2)" }).getAttribute("aria-expanded")).toBe("false");
+  await page.press("/");
+  const search = screen.getByRole("searchbox");
+  expect(document.activeElement).toBe(search);
+  await page.press("truck");
+  await page.expectAddress("/library?kind=film&days=7&q=truck");
+});
+
+test("a capture has the time that it shows, and cameras of driving assistance have names", async () => {
+  const server = withMedia();
+  server.answer("listMedia", {
+    items: [
+      mediaOf("1.mp4", { time: "2026-06-15T11:00:00Z", startTime: "2026-06-15T08:30:05Z", channel: 64 }),
+      mediaOf("2.mp4", { time: "2026-06-15T10:00:00Z", startTime: "2026-06-13T08:30:05Z", channel: 65 }),
+    ],
+    next: null,
+  });
+  await openPage("/library", server);
+  const [first, second] = await tiles();
+  expect(first?.textContent).toContain("08:30 · Road camera");
+  expect(second?.textContent).toContain("Jun 13, 08:30 · Driver camera");
+});
+
 test("a search finds vehicles by their name, and says where nothing fits", async () => {
   const server = withMedia();
   const page = await openPage("/library?q=van", server);

@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
-import { Field } from "../../parts/Field";
+import { useKeys } from "../../keys/listen";
+import { FilterBar } from "../../parts/FilterBar";
+import { Icon } from "../../parts/Icon";
 import { Picker } from "../../parts/Picker";
 import { go } from "../../router";
 import { deviceIds, deviceNow } from "../../state/fleet";
@@ -13,6 +15,8 @@ export function LibraryFilter({ filters }: { filters: Filters }) {
   const set = (change: Partial<Filters>) => go(addressOf({ ...filters, ...change }));
   const [text, setText] = useState(filters.text);
   const timer = useRef(0);
+  const field = useRef<HTMLInputElement>(null);
+  useKeys("anywhere", { search: () => field.current?.select() });
   useEffect(() => setText(filters.text), [filters.text]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const vehicles = deviceIds.value.map((id) => {
@@ -20,55 +24,74 @@ export function LibraryFilter({ filters }: { filters: Filters }) {
     return { id, name: found?.name ?? "", note: found?.uniqueId ?? "" };
   });
   return (
-    <search class="library-filter">
-      <Field
-        label={t("library.search")}
-        type="search"
-        maxLength={100}
-        value={text}
-        onInput={({ currentTarget: { value } }) => {
-          setText(value);
-          clearTimeout(timer.current);
-          timer.current = window.setTimeout(
-            () => go(addressOf({ ...filters, text: value.trim() }), { replace: true }),
-            REST_MS,
-          );
-        }}
-      />
-      <Picker
-        label={t("library.vehicle")}
-        items={vehicles}
-        value={filters.deviceId}
-        noneLabel={t("library.allVehicles")}
-        onChange={(id) => set({ deviceId: id === null ? null : Number(id) })}
-      />
-      <fieldset class="chips" aria-label={t("library.kinds")}>
-        {KINDS.map((kind) => {
-          const chosen = filters.kinds.includes(kind);
-          const others = filters.kinds.filter((each) => each !== kind);
-          return (
-            <Chip
-              key={kind}
-              chosen={chosen}
-              onClick={() => set({ kinds: chosen ? others : [...others, kind] })}
-            >
-              {t(`library.kinds.${kind}`)}
-            </Chip>
-          );
-        })}
-        <Chip chosen={filters.kept} onClick={() => set({ kept: !filters.kept })}>
-          {t("library.kept")}
-        </Chip>
-      </fieldset>
-      <fieldset class="chips" aria-label={t("library.span")}>
-        {SPANS.map((days) => (
-          <Chip key={days} chosen={filters.days === days} onClick={() => set({ days })}>
-            {t(`library.days.${days}`)}
+    <search>
+      <FilterBar
+        count={setIn(filters)}
+        class="library-filter"
+        lead={
+          <div class="search">
+            <Icon name="search" size={18} />
+            <input
+              ref={field}
+              type="search"
+              aria-label={t("library.search")}
+              placeholder={t("common.search")}
+              maxLength={100}
+              value={text}
+              onInput={({ currentTarget: { value } }) => {
+                setText(value);
+                clearTimeout(timer.current);
+                timer.current = window.setTimeout(
+                  () => go(addressOf({ ...filters, text: value.trim() }), { replace: true }),
+                  REST_MS,
+                );
+              }}
+              onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+            />
+            <kbd>/</kbd>
+          </div>
+        }
+      >
+        <Picker
+          label={t("library.vehicle")}
+          items={vehicles}
+          value={filters.deviceId}
+          noneLabel={t("library.allVehicles")}
+          onChange={(id) => set({ deviceId: id === null ? null : Number(id) })}
+        />
+        <fieldset class="chips" aria-label={t("library.kinds")}>
+          {KINDS.map((kind) => {
+            const chosen = filters.kinds.includes(kind);
+            const others = filters.kinds.filter((each) => each !== kind);
+            return (
+              <Chip
+                key={kind}
+                chosen={chosen}
+                onClick={() => set({ kinds: chosen ? others : [...others, kind] })}
+              >
+                {t(`library.kinds.${kind}`)}
+              </Chip>
+            );
+          })}
+          <Chip chosen={filters.kept} onClick={() => set({ kept: !filters.kept })}>
+            {t("library.kept")}
           </Chip>
-        ))}
-      </fieldset>
+        </fieldset>
+        <fieldset class="chips" aria-label={t("library.span")}>
+          {SPANS.map((days) => (
+            <Chip key={days} chosen={filters.days === days} onClick={() => set({ days })}>
+              {t(`library.days.${days}`)}
+            </Chip>
+          ))}
+        </fieldset>
+      </FilterBar>
     </search>
   );
+}
+
+/** How many filters are set besides the words, which are never folded away. */
+function setIn({ deviceId, kinds, days, kept }: Filters): number {
+  return Number(deviceId !== null) + kinds.length + Number(days > 0) + Number(kept);
 }
 
 function Chip(props: { chosen: boolean; onClick: () => void; children: string }) {

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Media } from "../../api/types";
-import { clockTime, duration } from "../../format/times";
+import { clockTime, date, dayTime, duration } from "../../format/times";
 import { t } from "../../i18n/translate";
 import { Icon } from "../../parts/Icon";
 import { style } from "../../state/session";
@@ -12,7 +12,9 @@ import { iconOf, vehicleOf, whatOf } from "./words";
 export function MediaTile({ item, onOpen }: { item: Media; onOpen: () => void }) {
   const [missing, setMissing] = useState(false);
   const length = lengthOf(item);
-  const at = Date.parse(item.time);
+  // It stands below the day on which it came; what it shows may be of another one.
+  const at = Date.parse(item.startTime ?? item.time);
+  const isOfDay = date(at, style.value) === date(Date.parse(item.time), style.value);
   return (
     <button type="button" class="media-tile" onClick={onOpen}>
       <span class="media-picture">
@@ -34,7 +36,7 @@ export function MediaTile({ item, onOpen }: { item: Media; onOpen: () => void })
       <strong>{vehicleOf(item)}</strong>
       <span class={item.alarm ? "media-alarm" : "faint"}>{whatOf(item)}</span>
       <span class="faint">
-        <time dateTime={item.time}>{clockTime(at, style.value)}</time>
+        <time dateTime={new Date(at).toISOString()}>{(isOfDay ? clockTime : dayTime)(at, style.value)}</time>
         {item.channel !== null && ` · ${cameraLabel(item.deviceId, item.channel)}`}
       </span>
     </button>

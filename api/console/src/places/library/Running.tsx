@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Capture, Footage } from "../../api/types";
-import { dateTime } from "../../format/times";
+import { date } from "../../format/times";
 import { t } from "../../i18n/translate";
 import { Link } from "../../Link";
 import { Icon } from "../../parts/Icon";
@@ -18,7 +18,8 @@ import "../../video/recorded/film.css";
 /** What is being recorded, what this browser began, and what waits for vehicles; nothing where there is none. */
 export function Running() {
   const own = ownCaptures.value;
-  const footage = useFootage(0).value;
+  // What has come is in the list below.
+  const footage = useFootage(0).value.filter(({ status }) => status !== "COMPLETE");
   if (own.length === 0 && footage.length === 0) return null;
   return (
     <div class="library-running">
@@ -74,7 +75,7 @@ function Entry({ of, at, children }: EntryProps) {
           <Icon name="car" size={16} />
           <span>{vehicleOf(of)}</span>
         </Link>
-        {at !== null && <span class="faint">{dateTime(at, style.value)}</span>}
+        {at !== null && <span class="faint">{date(at, style.value)}</span>}
       </h3>
       {children}
     </article>
