@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { t } from "../i18n/translate";
 import { Icon } from "./Icon";
 
-type Kind = "good" | "bad" | "alarm";
+type Kind = "good" | "bad" | "news" | "alarm";
 
 export interface ToastAct {
   label: string;
@@ -16,7 +16,7 @@ interface Shown {
   acts: readonly ToastAct[];
 }
 
-const ICONS = { good: "check", bad: "warning", alarm: "alarm" } as const;
+const ICONS = { good: "check", bad: "warning", news: "events", alarm: "alarm" } as const;
 const MOST = 4;
 const SECONDS = 6;
 /** What is urgent waits for somebody who is away from the desk for a moment. */
@@ -24,7 +24,7 @@ const ALARM_SECONDS = 60;
 const shown = signal<readonly Shown[]>([]);
 let last = 0;
 
-/** Say shortly what was done, what failed (`bad`) or what is urgent (`alarm`), with acts such as Undo. */
+/** Say shortly what was done, what failed (`bad`), what happened (`news`) or what is urgent (`alarm`), with acts such as Undo. */
 export function toast(text: string, kind: Kind = "good", ...acts: readonly ToastAct[]): void {
   last += 1;
   const id = last;

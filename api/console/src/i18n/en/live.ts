@@ -27,6 +27,8 @@ export const live = {
   "live.camera": "Camera {camera}",
   "live.roadCamera": "Road camera",
   "live.driverCamera": "Driver camera",
+  "live.wall": "The wall",
+  "live.savedNone": "Choose one",
   "live.of": "{name}, camera {camera}",
   "live.soundOn": "Sound on",
   "live.soundOff": "Sound off",

@@ -30,6 +30,8 @@ export const live = {
   "live.camera": "Câmara {camera}",
   "live.roadCamera": "Câmara da estrada",
   "live.driverCamera": "Câmara do condutor",
+  "live.wall": "O mural",
+  "live.savedNone": "Escolher",
   "live.of": "{name}, câmara {camera}",
   "live.soundOn": "Ligar o som",
   "live.soundOff": "Desligar o som",

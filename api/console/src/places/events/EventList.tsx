@@ -92,7 +92,11 @@ export function EventList({ path, filters, ofVehicle = false }: EventListProps) 
 function Nothing({ path, filters }: { path: string; filters: EventFilters }) {
   const cleared = addressOf(path, { ...filters, kinds: [], deviceId: null, groupId: null });
   return (
-    <Empty icon="events" title={t("event.empty")} text={t("event.emptyText")}>
+    <Empty
+      icon="events"
+      title={t(filters.state === "ALL" ? "event.empty" : "review.none")}
+      text={t("event.emptyText")}
+    >
       {cleared !== addressOf(path, filters) && (
         <button type="button" onClick={() => go(cleared)}>
           {t("event.clear")}

@@ -13,6 +13,7 @@ import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { go } from "../../router";
 import { device, position } from "../../state/fleet";
+import { reviewOf } from "../../state/reviews";
 import { may, style } from "../../state/session";
 import { AttachTicket } from "../../tickets/AttachTicket";
 import { historyAt, vehicleActs } from "../vehicle/acts";
@@ -93,7 +94,13 @@ function Page({ proof, zones }: { proof: Proof; zones: Names }) {
     <article class="proof">
       <Head proof={proof} zones={zones}>
         {!answered && (
-          <MakeTicket tickets={tickets} onMake={makeTicket} choosing={choosing} onChoose={setChoosing} />
+          <MakeTicket
+            isFirst={!(may("review") && reviewOf(event)?.state === "OPEN")}
+            tickets={tickets}
+            onMake={makeTicket}
+            choosing={choosing}
+            onChoose={setChoosing}
+          />
         )}
         <AttachTicket
           deviceId={event.deviceId}

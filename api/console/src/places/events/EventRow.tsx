@@ -41,7 +41,7 @@ export function EventRow({
       <Icon name={iconOf(event)} />
       <Link to={`/events/${event.id}`} class="event-row-text">
         {others > 0 ? t("event.files", { text, count: others }) : text}
-        {event.place && <small translate={false}> · {event.place}</small>}
+        {event.place && !text.includes(event.place) && <small translate={false}> · {event.place}</small>}
         <Reviewed of={event} />
       </Link>
       {!withoutVehicle && <VehicleLink id={event.deviceId} at={at} />}

@@ -144,7 +144,7 @@ test("several are answered by the mouse, and a range with Shift", async () => {
   expect(page.address).toBe("/events?state=ALL");
   expect(await screen.findAllByText(/Dismissed · Admin$/)).toHaveLength(3);
   await page.click("button", "Acknowledged");
-  await screen.findByText("Nothing happened in this time");
+  await screen.findByText("No reviewed event fits");
 });
 
 test("what another person reviews is gone at once, and what arrives is there", async () => {

@@ -97,7 +97,7 @@ export function Inbox({ path, filters }: InboxProps) {
   return (
     <>
       {mayReview && (
-        <div class="inbox-bar">
+        <div class={`inbox-bar${selected.size === 0 ? " none" : ""}`}>
           <label class="inbox-check">
             <input
               type="checkbox"

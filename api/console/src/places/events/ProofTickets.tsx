@@ -10,6 +10,8 @@ import { style } from "../../state/session";
 import type { Kept, Tickets } from "./useTickets";
 
 interface MakeTicketProps {
+  /** Whether it is what the page is for at the moment: not while the event waits for review. */
+  isFirst: boolean;
   tickets: Tickets;
   /** Make a ticket of a company. */
   onMake: (companyId: number) => void;
@@ -18,7 +20,7 @@ interface MakeTicketProps {
 }
 
 /** A button that makes a ticket at once; whoever works for several companies is asked for which. */
-export function MakeTicket({ tickets, onMake, choosing, onChoose }: MakeTicketProps) {
+export function MakeTicket({ isFirst, tickets, onMake, choosing, onChoose }: MakeTicketProps) {
   const { companies = [], busy } = tickets;
   const [company, setCompany] = useState<number | null>(null);
   const [only] = companies;
@@ -26,7 +28,13 @@ export function MakeTicket({ tickets, onMake, choosing, onChoose }: MakeTicketPr
   const begin = () => (companies.length > 1 ? onChoose(true) : onMake(only.id));
   return (
     <>
-      <button type="button" class="primary" disabled={busy} title={t("event.ticketText")} onClick={begin}>
+      <button
+        type="button"
+        class={isFirst ? "primary" : undefined}
+        disabled={busy}
+        title={t("event.ticketText")}
+        onClick={begin}
+      >
         <Icon name="plus" size={18} />
         {t("event.ticket")}
       </button>

@@ -64,7 +64,7 @@ function announce(added: readonly Event[]): void {
     for (const event of shown) void announceOne(event, urgent.includes(event));
     return;
   }
-  const kind = urgent.length > 0 ? "alarm" : "good";
+  const kind = urgent.length > 0 ? "alarm" : "news";
   toast(t("event.noticesMany", { count: shown.length }), kind, {
     label: t("frame.show"),
     run: () => go("/events"),
@@ -78,7 +78,7 @@ async function announceOne(event: Event, urgent: boolean): Promise<void> {
   const acknowledge = { label: t("review.acknowledge"), run: () => void review([event], "ACKNOWLEDGED") };
   // An announcement is about no vehicle, and not stored.
   const acts = event.id ? [show, ...(event.review && may("review") ? [acknowledge] : [])] : [];
-  toast(textOf(event), urgent ? "alarm" : "good", ...acts);
+  toast(textOf(event), urgent ? "alarm" : "news", ...acts);
 }
 
 /** The page's own words for what it knows, which are in the language of the page, else the server's. */

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import { Dialog } from "../../parts/Dialog";
 import { Field, Select } from "../../parts/Field";
+import { FilterBar } from "../../parts/FilterBar";
 import { Picker } from "../../parts/Picker";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
@@ -42,41 +43,48 @@ export function WallBar({ tiles, layout, onAdd, onLayout }: WallBarProps) {
     <header class="live-bar">
       <h1>{t("live.title")}</h1>
       {tiles.length > 0 && (
-        <Picker label={t("live.add")} items={vehicles} value={null} onChange={(id) => void add(id)} />
-      )}
-      {tiles.length > 0 && (
-        <Select
-          label={t("live.layout")}
-          value={layout}
-          choices={[
-            { value: "auto", label: t("live.layoutAuto") },
-            ...LAYOUTS.map((each) => ({ value: each, label: each.replace("x", " × ").replace("+", " + ") })),
-          ]}
-          onChange={(value) => onLayout(LAYOUTS.find((each) => each === value) ?? "auto")}
-        />
-      )}
-      {tiles.length > 0 && walls.length > 0 && (
-        <Select
-          label={t("live.saved")}
-          value=""
-          choices={[
-            { value: "", label: "" },
-            ...walls.map((wall) => ({ value: wall.query, label: wall.name })),
-          ]}
-          onChange={(query) => query && go(`/live?${query}`)}
-        />
-      )}
-      {tiles.length > 0 && (
-        <div class="button-row">
-          {!session.value?.temporary && (
-            <button type="button" onClick={() => setSaving(true)}>
-              {t("live.save")}
-            </button>
+        <FilterBar label={t("live.wall")}>
+          <Picker
+            label={t("live.add")}
+            placeholder={t("common.search")}
+            items={vehicles}
+            value={null}
+            onChange={(id) => void add(id)}
+          />
+          <Select
+            label={t("live.layout")}
+            value={layout}
+            choices={[
+              { value: "auto", label: t("live.layoutAuto") },
+              ...LAYOUTS.map((each) => ({
+                value: each,
+                label: each.replace("x", " × ").replace("+", " + "),
+              })),
+            ]}
+            onChange={(value) => onLayout(LAYOUTS.find((each) => each === value) ?? "auto")}
+          />
+          {walls.length > 0 && (
+            <Select
+              label={t("live.saved")}
+              value=""
+              choices={[
+                { value: "", label: t("live.savedNone") },
+                ...walls.map((wall) => ({ value: wall.query, label: wall.name })),
+              ]}
+              onChange={(query) => query && go(`/live?${query}`)}
+            />
           )}
-          <button type="button" class="quiet" onClick={() => go("/live")}>
-            {t("live.clear")}
-          </button>
-        </div>
+          <div class="button-row">
+            {!session.value?.temporary && (
+              <button type="button" onClick={() => setSaving(true)}>
+                {t("live.save")}
+              </button>
+            )}
+            <button type="button" class="quiet" onClick={() => go("/live")}>
+              {t("live.clear")}
+            </button>
+          </div>
+        </FilterBar>
       )}
       {saving && (
         <SaveDialog
