@@ -222,6 +222,7 @@ def test_the_map_of_the_fleet_shows_zones_and_says_what_is_at_a_place(server, vi
     menu(0, 0, "What is here")
     dialog = page.get_by_role("dialog", name="What is here")
     expect(dialog).to_contain_text("52.50")
+    expect(dialog).to_contain_text("Berlin")
     expect(dialog.get_by_role("link", name="Mall")).to_be_visible()
     expect(dialog.get_by_role("listitem").filter(has_text="Shuttle")).to_contain_text(
         re.compile(r"3[45]\d m")
