@@ -99,3 +99,11 @@ test("who may not change vehicles is not asked for a name", async () => {
   await page.user.dblClick(await screen.findByText("Camera 1"));
   expect(screen.queryByRole("dialog")).toBeNull();
 });
+
+test("a key leads to the vehicles that a wall can have more of", async () => {
+  const page = await openPage("/live?tile=7.1", serverOf(deviceOf(7, cameras)));
+  await screen.findByRole("article", { name: /Van 7/ });
+  await page.press("/");
+  expect(document.activeElement).toBe(screen.getByRole("combobox", { name: "Add a vehicle" }));
+  expect(page.address).toBe("/live?tile=7.1");
+});

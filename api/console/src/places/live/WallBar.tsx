@@ -1,5 +1,6 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
+import { useKeys } from "../../keys/listen";
 import { Dialog } from "../../parts/Dialog";
 import { Field, Select } from "../../parts/Field";
 import { FilterBar } from "../../parts/FilterBar";
@@ -23,6 +24,14 @@ interface WallBarProps {
 /** What a wall is made of: vehicles to add, layout, saved walls. */
 export function WallBar({ tiles, layout, onAdd, onLayout }: WallBarProps) {
   const [saving, setSaving] = useState(false);
+  const bar = useRef<HTMLElement>(null);
+  useKeys("anywhere", {
+    search: () => {
+      const field = bar.current?.querySelector("input");
+      field?.focus();
+      return Boolean(field);
+    },
+  });
   const walls = savedWalls();
   const vehicles = deviceIds.value.map((id) => {
     const found = deviceNow(id);
@@ -40,7 +49,7 @@ export function WallBar({ tiles, layout, onAdd, onLayout }: WallBarProps) {
     }
   }
   return (
-    <header class="live-bar">
+    <header ref={bar} class="live-bar">
       <h1>{t("live.title")}</h1>
       {tiles.length > 0 && (
         <FilterBar label={t("live.wall")}>
