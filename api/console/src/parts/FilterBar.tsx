@@ -6,7 +6,7 @@ import { Icon } from "./Icon";
 interface FilterBarProps {
   /** How many filters are set, which the button tells. */
   count?: number;
-  /** What the button says instead of *Filters*, such as the chosen span. */
+  /** What the button says instead of *Filters*, such as the chosen span; the number stands behind it. */
   label?: string | undefined;
   /** What is never folded away, such as the search or the way to save. */
   lead?: ComponentChildren;
@@ -39,7 +39,7 @@ export function FilterBar({ count = 0, label, lead, class: box = "", children }:
           onClick={() => setOpen(!open)}
         >
           <Icon name="filter" size={18} />
-          <span>{label ?? (count > 0 ? t("common.filtersSet", { count }) : t("common.filters"))}</span>
+          <span>{textOf(label, count)}</span>
         </button>
       </div>
       <div id={id} class={`filter-bar-body ${box}`}>
@@ -47,4 +47,9 @@ export function FilterBar({ count = 0, label, lead, class: box = "", children }:
       </div>
     </div>
   );
+}
+
+function textOf(label: string | undefined, count: number): string {
+  if (label !== undefined) return count > 0 ? `${label} (${count})` : label;
+  return count > 0 ? t("common.filtersSet", { count }) : t("common.filters");
 }

@@ -3,12 +3,13 @@ import { t } from "../../i18n/translate";
 import { FilterBar } from "../../parts/FilterBar";
 import { Icon } from "../../parts/Icon";
 import { Picker } from "../../parts/Picker";
-import { TimeField } from "../../parts/TimeField";
+import { spanText, TimeField } from "../../parts/TimeField";
 import { go } from "../../router";
 import { deviceIds, deviceNow } from "../../state/fleet";
 import { read, useLoaded } from "../../state/responseCache";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
+import { resolveSpan } from "../../time/spans";
 import { addressOf, type EventFilters } from "./filters";
 import { kindChoices, kindName, kindsOf, parametersOf } from "./kinds";
 
@@ -25,9 +26,16 @@ export function EventFilter({ path, filters, ofVehicle = false }: EventFilterPro
     const { type, alarm } = parametersOf(kinds);
     set({ kinds: kindsOf(type, alarm) });
   };
+  const { zone } = style.value;
+  const hasSpan = ofVehicle || filters.state !== "OPEN";
+  const span = hasSpan ? resolveSpan(filters.span, now.value, zone) : null;
   return (
-    <FilterBar count={setIn(filters, ofVehicle)} class="event-filter">
-      {(ofVehicle || filters.state !== "OPEN") && (
+    <FilterBar
+      count={setIn(filters, ofVehicle)}
+      label={span ? spanText(span.from, span.to, now.value, style.value) : undefined}
+      class="event-filter"
+    >
+      {hasSpan && (
         <TimeField
           label={t("event.when")}
           value={filters.span}

@@ -250,7 +250,7 @@ function Nothing({ hasFilters }: { hasFilters: boolean }) {
     return (
       <Empty icon="car" title={t("fleet.empty")} text={t("fleet.emptyText")}>
         {may("addDevices") && (
-          <Link class="button" to="/connect">
+          <Link class="button primary" to="/connect">
             {t("fleet.connect")}
           </Link>
         )}

@@ -16,6 +16,7 @@ import {
   positionNow,
   wantDevice,
 } from "../../state/fleet";
+import { may } from "../../state/session";
 import { cameraLabel, cameraOf } from "../../video/cameraNames";
 import { camerasOf } from "../../video/channels";
 import { readTiles, type TileId } from "../../video/tiles";
@@ -94,6 +95,14 @@ export function CameraChooser({ onAdd }: { onAdd: (tiles: readonly TileId[]) => 
           <Skeleton label={t("common.loading")} lines={6} />
         ) : vehicles.length === 0 && keyword ? (
           <Empty icon="search" title={t("live.noneFound")} />
+        ) : deviceIds.value.length === 0 ? (
+          <Empty icon="car" title={t("fleet.empty")} text={t("fleet.emptyText")}>
+            {may("addDevices") && (
+              <Link class="button primary" to="/connect">
+                {t("fleet.connect")}
+              </Link>
+            )}
+          </Empty>
         ) : vehicles.length === 0 ? (
           <Empty icon="camera" title={t("live.noneOnline")} text={t("live.noneOnlineText")} />
         ) : (

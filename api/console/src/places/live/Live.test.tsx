@@ -107,3 +107,10 @@ test("a key leads to the vehicles that a wall can have more of", async () => {
   expect(document.activeElement).toBe(screen.getByRole("combobox", { name: "Add a vehicle" }));
   expect(page.address).toBe("/live?tile=7.1");
 });
+
+test("a server without vehicles offers to connect a tracker", async () => {
+  const page = await openPage("/live", serverOf());
+  await screen.findByText("No vehicles yet");
+  expect(screen.getByRole("link", { name: "Connect a tracker" }).getAttribute("href")).toBe("/connect");
+  await page.expectAccessible();
+});
