@@ -151,7 +151,7 @@ def read(context: BrowserContext, access: Access, path: str) -> list[dict[str, A
 def wait_for_vehicles(context: BrowserContext, access: Access) -> list[int]:
     """Return the vehicles with cameras that drive, as soon as those that are online have sent their archives.
 
-    An archive of two days takes minutes on a busy machine, so the wait ends when nothing has arrived for a while.
+    An archive of two days takes minutes on a busy machine, so the wait ends when nothing more arrives.
     """
     known, driving, deadline = "", list[int](), time.monotonic() + QUIET_SECONDS
     while time.monotonic() < deadline:

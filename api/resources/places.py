@@ -69,7 +69,10 @@ class NearTown(msgspec.Struct):
     """The town of a place."""
 
     place: str | None
-    """The town that the place is in, else the nearest one as in "Potsdam, 3 km NE"; null at 0, 0, which devices without a fix send."""
+    """The town that the place is in, else the nearest one as in "Potsdam, 3 km NE".
+
+    Null at 0, 0, which devices without a fix send.
+    """
 
 
 @OPERATIONS.operation("GET", "/places/town", query=TownQuery, answer=NearTown)
