@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from motorpool.actors.words.cameras import cameras_of
+from motorpool.storage.devices.camera_names import NO_NAMES, CameraNames
 from motorpool.storage.records import Device, Event, Geofence, Maintenance, Position
 
 
@@ -19,8 +21,15 @@ class EventFacts(msgspec.Struct, frozen=True, kw_only=True):
     maintenance: Maintenance | None = None
     driver: str = ""
     """Name of the driver whom the event or the position names."""
+    camera_names: CameraNames = NO_NAMES
+    """Of the device."""
     link: str = ""
     """URL of the event in the console; empty: no link."""
+
+    @property
+    def cameras(self) -> Sequence[int]:
+        """The cameras that the event is about: that of its file, or those that its alarm is about."""
+        return cameras_of(self.event, self.position)
 
     @property
     def named_zones(self) -> Sequence[Geofence]:

@@ -11,12 +11,13 @@ import trio
 from motorpool.actors.deliveries.notice import EventFacts
 from motorpool.actors.events.matching import Subject, concerns, notificators_of, subject_of, wanted_by
 from motorpool.actors.geocoding.places import smallest_first
+from motorpool.actors.words.cameras import cameras_of
 from motorpool.actors.work.open_calendars import CalendarLook, OpenCalendars
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import server, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.deliveries import receivers
-from motorpool.storage.devices import commands, devices, positions
+from motorpool.storage.devices import camera_names, commands, devices, positions
 from motorpool.storage.events import notifications
 from motorpool.storage.events.waiting import WaitingEvent
 from motorpool.storage.records import Command, Event, Notification, Position, ServerSettings, User
@@ -261,6 +262,8 @@ async def _facts(transaction: Queries, events: Sequence[Event], link: str) -> li
     )
     by_device = {row.id: row for row in device_rows}
     by_position = {row.id: row for row in position_rows}
+    filmed = {event.device_id for event in events if cameras_of(event, by_position.get(event.position_id))}
+    cameras = await camera_names.names_of(transaction, filmed)
     driver_ids = {event.id: _driver_id(event, by_position.get(event.position_id)) for event in events}
     names: dict[str, str] = {}
     if wanted := set(driver_ids.values()) - {""}:
@@ -274,6 +277,7 @@ async def _facts(transaction: Queries, events: Sequence[Event], link: str) -> li
             zones=zones_of.get(event.position_id, ()),
             maintenance=maintenance_rows.get(event.maintenance_id),
             driver=names.get(driver_ids[event.id], driver_ids[event.id]),
+            camera_names=cameras.get(event.device_id, camera_names.NO_NAMES),
             link=f"{link}/event/{event.id}" if link else "",
         )
         for event in events

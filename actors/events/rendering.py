@@ -57,7 +57,7 @@ def render(facts: EventFacts, reader: Reader, place: str = "") -> RenderedMessag
     if template is None:
         return RenderedMessage(event.type, event.type, event.type, f"<p>{event.type}</p>")
     variables = _variables(facts, writer)
-    said = _line(template.render(variables))
+    said = writer.with_cameras(_line(template.render(variables)), facts.cameras, facts.camera_names)
     device = "" if facts.device is None else _line(facts.device.name)
     subject = f"{device}: {said}" if device else said
     if special := language.subjects.get(event.type):
@@ -81,7 +81,8 @@ def describe(facts: EventFacts, reader: Reader) -> str:
         return ""
     variables = _variables(facts, writer)
     alarm = variables["alarm"] if facts.event.type == "alarm" else ""
-    return capitalized(alarm or _line(template.render(variables)))
+    said = alarm or _line(template.render(variables))
+    return capitalized(writer.with_cameras(said, facts.cameras, facts.camera_names))
 
 
 class _Writer(ValueWriter):

@@ -62,7 +62,10 @@ def capture_attributes(
 async def with_camera(q: Queries, attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Add to the attributes of an entry what its camera is called, if it has a name."""
     device_id, channel = attributes.get("deviceId"), attributes.get("channel")
-    name = await camera_names.name_of(q, device_id, channel) if device_id and channel else None
+    if not (device_id and channel):
+        return {**attributes}
+    names = await camera_names.names_of(q, (device_id,))
+    name = names.get(device_id, camera_names.NO_NAMES).get(str(channel))
     return {**attributes} if name is None else {**attributes, "camera": name}
 
 

@@ -15,13 +15,15 @@ from motorpool.actors.helpdesk.ticket_reader import lock_facts
 from motorpool.actors.helpdesk.ticket_rules import RuleCapture, TicketRule
 from motorpool.actors.helpdesk.ticket_writer import write
 from motorpool.actors.mailings.ticket_mails import TicketMails
+from motorpool.actors.words.cameras import cameras_of
 from motorpool.actors.words.preferences import preferences_of
 from motorpool.actors.words.printable import printable_line
 from motorpool.actors.words.record_json import format_time
 from motorpool.actors.words.values import ValueWriter, capitalized
 from motorpool.storage.accounts import server
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.devices import positions
+from motorpool.storage.devices import camera_names, positions
+from motorpool.storage.devices.camera_names import NO_NAMES
 from motorpool.storage.helpdesk import ticket_captures, ticket_rules
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketCategory
 from motorpool.storage.helpdesk.ticket_captures import TicketCapture
@@ -143,6 +145,10 @@ class RuleTickets:
                 description=f"It has opened {rule.max_per_hour} tickets within an hour; it opens no more.",
             )
         else:
+            position = await _position_of(transaction, event)
+            cameras = cameras_of(event, position)
+            names = await camera_names.names_of(transaction, {device.id} if cameras else ())
+            cause = writer.with_cameras(_cause(event, writer), cameras, names.get(device.id, NO_NAMES))
             ticket = msgspec.structs.replace(
                 ticket,
                 branch_id=usable.branch_id,
@@ -151,9 +157,9 @@ class RuleTickets:
                 position_id=event.position_id,
                 maintenance_id=event.maintenance_id,
                 geofence_id=event.geofence_id,
-                subject=(action.subject or f"{_cause(event, writer)}: {device.name}")[:MAX_SUBJECT],
+                subject=(action.subject or f"{cause}: {device.name}")[:MAX_SUBJECT],
                 description=_description(event, selection, writer),
-                attributes=await _attributes(transaction, event),
+                attributes={} if position is None else {SNAPSHOT: snapshot_of(position)},
             )
         category = TicketCategory(team_id=usable.category_team_id, priority_id=usable.category_priority_id)
         change = await create_ticket(
@@ -314,17 +320,17 @@ def _capture_of(
     )
 
 
-async def _attributes(transaction: Queries, event: Event) -> dict[str, Any]:
-    """Return the attributes of a ticket: where the device was, copied, since positions are deleted."""
+async def _position_of(transaction: Queries, event: Event) -> Position | None:
+    """Return where the device was: the position of the event, else its latest."""
     if event.position_id:
         found = await positions.TABLE.fetch_many(transaction, [event.position_id])
     else:
         found = await positions.latest(transaction, [event.device_id])
-    return {SNAPSHOT: snapshot_of(found[0])} if found else {}
+    return found[0] if found else None
 
 
 def snapshot_of(position: Position) -> Mapping[str, Any]:
-    """Return what a ticket keeps of a position; what it lacks is left out."""
+    """Return what a ticket keeps of a position, as positions are deleted; what it lacks is left out."""
     shown: dict[str, Any] = {
         "time": format_time(position.fix_time),
         "valid": position.valid,

@@ -30,7 +30,7 @@ from motorpool.actors.reports.items import (
     UsedTime,
     UtilisationItem,
 )
-from motorpool.actors.reports.routes import route
+from motorpool.actors.reports.routes import RouteRow, route, route_rows
 from motorpool.actors.reports.sensors import sensors
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
 from motorpool.actors.reports.summary import summary
@@ -59,7 +59,7 @@ class Form(Enum):
     PLACE = "latitude, longitude and words"
     EVENT = "an event with what it names, in words"
     EVENT_TYPE = "the type of an event, in words"
-    ATTRIBUTES = "the attributes of a position, in words"
+    ATTRIBUTES = "a position and the names of its cameras: its attributes, in words"
     STATE = "the status of a device, in words"
 
 
@@ -138,6 +138,11 @@ def _event_place(row: EventRow) -> tuple[float, float, str | None] | None:
     return None if position is None else (position.latitude, position.longitude, row.place)
 
 
+def _route_place(row: RouteRow) -> tuple[float, float, str | None]:
+    position = row.position
+    return position.latitude, position.longitude, position.address
+
+
 def _device_place(row: DeviceItem) -> tuple[float, float, str | None] | None:
     return None if row.latitude is None or row.longitude is None else (row.latitude, row.longitude, row.place)
 
@@ -167,13 +172,13 @@ def _left(of: Callable[[DriverHours], UsedTime | None]) -> Callable[[DriverItem]
 TIME, TEXT, PLACE = Form.TIME, Form.TEXT, Form.PLACE
 DISTANCE, SPEED, VOLUME = Form.DISTANCE, Form.SPEED, Form.VOLUME
 ROUTE = (
-    Column("Valid", Form.SWITCH, lambda each: each.valid, 8),
-    Column("Time", TIME, lambda each: each.fix_time, 20),
-    Column("Latitude", Form.DEGREES, lambda each: each.latitude),
-    Column("Longitude", Form.DEGREES, lambda each: each.longitude),
-    Column("Altitude", Form.ALTITUDE, lambda each: each.altitude),
-    Column("Speed", SPEED, lambda each: each.speed),
-    Column("Address", PLACE, lambda each: (each.latitude, each.longitude, each.address), 30),
+    Column("Valid", Form.SWITCH, lambda each: each.position.valid, 8),
+    Column("Time", TIME, lambda each: each.position.fix_time, 20),
+    Column("Latitude", Form.DEGREES, lambda each: each.position.latitude),
+    Column("Longitude", Form.DEGREES, lambda each: each.position.longitude),
+    Column("Altitude", Form.ALTITUDE, lambda each: each.position.altitude),
+    Column("Speed", SPEED, lambda each: each.position.speed),
+    Column("Address", PLACE, _route_place, 30),
     Column("Attributes", Form.ATTRIBUTES, lambda each: each, 60),
 )
 EVENTS = (
@@ -296,7 +301,15 @@ DRIVERS = (
 REPORTS: Mapping[str, Report] = {
     report.name: report
     for report in (
-        Report("route", "the positions of devices", route, list[Position], ROUTE, limited_by_positions=True),
+        Report(
+            "route",
+            "the positions of devices",
+            route,
+            list[Position],
+            ROUTE,
+            rows=route_rows,
+            limited_by_positions=True,
+        ),
         Report(
             "events",
             "the events of devices",

@@ -11,9 +11,10 @@ from motorpool.actors.deliveries.notice import EventFacts
 from motorpool.actors.reports.items import GeofenceVisit
 from motorpool.actors.reports.names import Visible, driver_names, in_words, visible_ids, with_addresses
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
+from motorpool.actors.words.cameras import cameras_of
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.tables import Table
-from motorpool.storage.devices import positions
+from motorpool.storage.devices import camera_names, positions
 from motorpool.storage.plain_tables import GEOFENCES, MAINTENANCE
 from motorpool.storage.records import Device, Event, Geofence, Maintenance, Position
 from motorpool.storage.reports import report_rows
@@ -79,6 +80,8 @@ async def event_rows(sources: Sources, viewer: Viewer, found: Sequence[Event]) -
     geofences = await _rows(database, GEOFENCES, (event.geofence_id for event in found))
     maintenance = await _rows(database, MAINTENANCE, (event.maintenance_id for event in found))
     found_at = await _rows(database, positions.TABLE, (event.position_id for event in found))
+    filmed = {event.device_id for event in found if cameras_of(event, found_at.get(event.position_id))}
+    cameras = await camera_names.names_of(database, filmed)
     points = list(found_at.values())
     words = await in_words(sources, viewer, points, await with_addresses(sources, points))
     places = dict(zip(found_at, words, strict=True))
@@ -90,6 +93,7 @@ async def event_rows(sources: Sources, viewer: Viewer, found: Sequence[Event]) -
                 maintenance=maintenance.get(event.maintenance_id),
                 position=found_at.get(event.position_id),
                 driver=drivers.get(_driver_of(event), ""),
+                camera_names=cameras.get(event.device_id, camera_names.NO_NAMES),
             ),
             places.get(event.position_id),
         )

@@ -7,7 +7,9 @@ from typing import Literal, NamedTuple
 from motorpool.actors.reports.events import events_of
 from motorpool.actors.reports.names import visible_ids
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
-from motorpool.storage.devices import positions
+from motorpool.actors.words.cameras import names_cameras
+from motorpool.storage.devices import camera_names, positions
+from motorpool.storage.devices.camera_names import CameraNames
 from motorpool.storage.records import Device, Position
 from motorpool.storage.reports import report_rows
 
@@ -25,6 +27,22 @@ async def route(
             async with aclosing(batches):
                 async for found in batches:
                     yield device, found
+
+
+class RouteRow(NamedTuple):
+    """A position as a workbook shows it."""
+
+    position: Position
+    cameras: CameraNames
+    """Of its device."""
+
+
+async def route_rows(sources: Sources, viewer: Viewer, found: Sequence[Position]) -> list[RouteRow]:
+    """Add to positions of one batch the names of the cameras that they mention."""
+    del viewer
+    filmed = {each.device_id for each in found if names_cameras(each.attributes)}
+    names = await camera_names.names_of(sources.database, filmed)
+    return [RouteRow(each, names.get(each.device_id, camera_names.NO_NAMES)) for each in found]
 
 
 class CombinedPart(NamedTuple):

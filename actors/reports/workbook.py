@@ -13,10 +13,10 @@ from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # as
 
 from motorpool.actors.events.rendering import Reader, describe
 from motorpool.actors.reports.columns import Column, Form
+from motorpool.actors.reports.routes import RouteRow
 from motorpool.actors.words.cells import is_like_formula
 from motorpool.actors.words.preferences import Preferences
 from motorpool.actors.words.values import ValueWriter, as_number
-from motorpool.storage.records import Position
 
 SHEET_ROWS: Final = 1_048_576
 """Rows of a sheet, a limit of the format."""
@@ -238,8 +238,9 @@ class WorkbookWriter:
 
         return write
 
-    def _attributes(self, position: Position) -> str:
-        named = self._words.attributes(position.attributes, position.protocol)
+    def _attributes(self, row: RouteRow) -> str:
+        position = row.position
+        named = self._words.attributes(position.attributes, position.protocol, row.cameras)
         return "; ".join(f"{name}: {text}" for name, text in named)
 
     def _write_text(self, row: int, column: int, value: object) -> None:

@@ -6,15 +6,17 @@ the cases that both are tested with.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from motorpool.actors.words.cameras import CAMERA, CAMERA_BITS, camera_number, is_camera
 from motorpool.actors.words.catalog import catalog_of, read_catalog
 from motorpool.actors.words.preferences import Preferences, Unit
 from motorpool.codecs.devices.attributes import HIDDEN, Attribute, Found, alarm_of, find_attribute, with_mark
 from motorpool.codecs.devices.jt808.items import ALARM_CODES
+from motorpool.storage.devices.camera_names import NO_NAMES, CameraNames
 
 MILLISECONDS_PER_HOUR: Final = 3_600_000
 DISTANCE_KEYS: Final = frozenset(
@@ -137,14 +139,23 @@ class ValueWriter:
             text = self.language.details.get(marked, name).replace("#", number)
         return self.language.labels["level"].format(alarm=text, level=level) if level else text
 
+    def with_cameras(self, text: str, numbers: Sequence[int], names: CameraNames) -> str:
+        """Return a text that says which cameras it is about: `sent a file, camera 2 (front)`."""
+        said = ", ".join(camera_number(number, names) for number in numbers)
+        return self.language.labels["camera"].format(text=text, camera=said) if said else text
+
     # Attributes
 
     def attribute_name(self, key: str) -> str:
         """Return the name of an attribute; of one that is not in the table its words: `Fuel percent`."""
         return _attribute_name(self.language.name, key)
 
-    def attribute_text(self, key: str, value: object, protocol: str = "") -> str:
-        """Return the value of an attribute."""
+    def attribute_text(
+        self, key: str, value: object, protocol: str = "", cameras: CameraNames = NO_NAMES
+    ) -> str:
+        """Return the value of an attribute; `cameras` are those of the device."""
+        if key == CAMERA and is_camera(value):
+            return camera_number(value, cameras)
         found = find_attribute(key, protocol) or (_PERCENT if key.endswith("Percent") else _UNKNOWN)
         if isinstance(value, bool):
             code = "true" if value else "false"
@@ -159,7 +170,7 @@ class ValueWriter:
         if number is None:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         if found.attribute.has_bits and 0 <= number < _MOST_BITS:
-            return self._bits(found.name, int(number))
+            return self._bits(found.name, int(number), cameras if key in CAMERA_BITS else NO_NAMES)
         return self._word(found.name, f"{number:g}") or self._measure(number, found.attribute)
 
     def scale(self, key: str) -> Scale:
@@ -185,13 +196,15 @@ class ValueWriter:
             case _:
                 return Scale(1.0, attribute.decimals, attribute.unit)
 
-    def attributes(self, attributes: Mapping[str, Any], protocol: str = "") -> Iterator[tuple[str, str]]:
+    def attributes(
+        self, attributes: Mapping[str, Any], protocol: str = "", cameras: CameraNames = NO_NAMES
+    ) -> Iterator[tuple[str, str]]:
         """Yield names and values of what people read of the attributes: alarms first, then by name."""
         details = attributes.get("alarmDetail")
         if alarm := capitalized(self.alarm(attributes.get("alarm"), details)):
             yield self.attribute_name("alarm"), alarm
         named = [
-            (self.attribute_name(key), self.attribute_text(key, value, protocol))
+            (self.attribute_name(key), self.attribute_text(key, value, protocol, cameras))
             for key, value in attributes.items()
             if key not in HIDDEN and key != "alarm" and not (details and key in CAMERA_KEYS)
         ]
@@ -204,11 +217,11 @@ class ValueWriter:
         alarm = ALARM_CODES.get(name, _NO_WORDS).get(code)
         return "" if alarm is None else self._alarm_name(alarm)
 
-    def _bits(self, name: str, value: int) -> str:
+    def _bits(self, name: str, value: int, cameras: CameraNames) -> str:
         """Return the bits that are set: by their words where they have some, else by number, from 1."""
         bits = [bit for bit in range(value.bit_length()) if value >> bit & 1]
         has_words = name in self.language.values or name in ALARM_CODES
-        texts = [self._word(name, str(bit)) if has_words else str(bit + 1) for bit in bits]
+        texts = [self._word(name, str(bit)) if has_words else camera_number(bit + 1, cameras) for bit in bits]
         return ", ".join(filter(None, texts)) or self.language.labels["none"]
 
     def _measure(self, value: float, attribute: Attribute) -> str:

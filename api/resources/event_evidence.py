@@ -18,6 +18,7 @@ from motorpool.actors.files.media_store import (
     media_key,
     rendition_key,
 )
+from motorpool.actors.words.cameras import camera_number
 from motorpool.actors.words.file_names import content_disposition, file_name
 from motorpool.actors.words.preferences import preferences_for
 from motorpool.api.engine.audit import record_action
@@ -32,7 +33,8 @@ from motorpool.api.json import extended
 from motorpool.api.resources.library import Media, described
 from motorpool.api.resources.media import ReadableFile, is_film_playable, make_ready
 from motorpool.codecs.media import exif
-from motorpool.storage.devices import devices, positions
+from motorpool.storage.devices import camera_names, devices, positions
+from motorpool.storage.devices.camera_names import CameraNames
 from motorpool.storage.events.event_lists import PICTURE_TIME
 from motorpool.storage.records import Device, Event
 from motorpool.storage.video import library
@@ -83,7 +85,8 @@ async def save_evidence(call: Call) -> Response:
     event, device = await _event_of_device(call)
     found = await _evidence_of(call, event, device)
     await record_action(call, call.context.database, "download", "event", event.id)
-    archive = _Archive(call, event, device)
+    names = await camera_names.names_of(call.context.database, (device.id,))
+    archive = _Archive(call, event, device, names.get(device.id, camera_names.NO_NAMES))
     name = file_name("evidence", device.name, archive.moment(event.event_time), extension="zip")
     headers = {"Content-Disposition": content_disposition(name), "Cache-Control": "private, no-cache"}
     body = _confirmed(call, event.device_id, call.in_turns(archive.pieces(found)))
@@ -140,8 +143,8 @@ async def _confirmed(call: Call, device_id: int, pieces: AsyncGenerator[bytes, N
 class _Archive:
     """Writes the archive of one event."""
 
-    def __init__(self, call: Call, event: Event, device: Device) -> None:
-        self._call, self._event, self._device = call, event, device
+    def __init__(self, call: Call, event: Event, device: Device, cameras: CameraNames) -> None:
+        self._call, self._event, self._device, self._cameras = call, event, device, cameras
         self._zone: tzinfo = preferences_for(call.caller.user, call.context.server).zone
         self._store = call.context.files.store
         self._archive = CheckedArchive()
@@ -158,7 +161,11 @@ class _Archive:
             key = media_key(self._device.unique_id, item.file_name)
             stem = self._stem(item)
             name = self._free(stem, PurePath(item.file_name).suffix.lstrip(".") or "bin")
-            entry = {"name": name, **msgspec.to_builtins(item)}
+            entry = {
+                "name": name,
+                "camera": self._cameras.get(str(item.channel)),
+                **msgspec.to_builtins(item),
+            }
             async with aclosing(self._file(name, key, item.time)) as pieces:
                 async for piece in pieces:
                     yield piece
@@ -241,7 +248,7 @@ class _Archive:
         return msgspec.json.format(msgspec.json.encode(summary), indent=2)
 
     def _stem(self, item: Media) -> str:
-        camera = "" if item.channel is None else f"camera-{item.channel}"
+        camera = "" if item.channel is None else f"camera {camera_number(item.channel, self._cameras)}"
         return file_name(self._device.name, self.moment(item.time), camera, item.kind, extension="")[:-1]
 
     def _free(self, stem: str, extension: str) -> str:

@@ -12,6 +12,7 @@ from quart import Response
 from motorpool.actors.files.media_files import media_url
 from motorpool.actors.files.media_store import MediaKey, media_key
 from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FilesHeld
+from motorpool.actors.words.cameras import CAMERA, is_camera
 from motorpool.api.auth.rights import CAPTURE_VIDEO, CHANGE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -230,6 +231,13 @@ def _key(call: Call) -> MediaKey:
     return media_key(call.path["uniqueId"], call.path["file"])
 
 
+async def camera_of(call: Call, device_id: int, file_name: str) -> int | None:
+    """Return the number of the camera that a file is of; None where it is not known."""
+    entry = await library.find(call.context.database, device_id, file_name)
+    found = await described(call, [entry]) if entry is not None else []
+    return found[0].channel if found else None
+
+
 async def _keep(call: Call, transaction: Queries, entry: MediaEntry, size: int) -> None:
     quotas = call.context.settings.quotas
     file = KeptFile(entry.file_name, entry.device_id, entry.place.time, entry.event_id, size, call.caller.id)
@@ -291,13 +299,13 @@ def _shown(
     alarm: Event | None,
 ) -> Media:
     url = media_url(unique_id, entry.file_name)
-    channel = position.attributes.get("channel") if position is not None else None
+    channel = position.attributes.get(CAMERA) if position is not None else None
     item = Media(
         device_id=entry.device_id,
         kind=entry.kind,
         file_name=entry.file_name,
         time=entry.place.time,
-        channel=channel if isinstance(channel, int) and 0 < channel < 1000 else None,
+        channel=channel if is_camera(channel) else None,
         start_time=None,
         end_time=None,
         live=False,

@@ -1,27 +1,43 @@
 """Names of cameras (docs/devices.md#cameras)."""
 
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from motorpool.storage.database.queries import Queries
 
-_NAME: Final = """
-    with recursive above (group_id, attributes, depth) as (
-        select group_id, attributes, 0 from devices where id = $1
+CameraNames = Mapping[str, str]
+"""What the cameras of a device are called, by their numbers as texts."""
+NO_NAMES: Final[CameraNames] = {}
+
+_NAMES: Final = """
+    with recursive above (device_id, group_id, cameras, depth) as (
+        select id, group_id, attributes -> 'cameras', 0 from devices where id = any($1::bigint[])
         union all
-        select g.group_id, g.attributes, depth + 1 from groups g join above on g.id = above.group_id
+        select above.device_id, g.group_id, g.attributes -> 'cameras', depth + 1
+            from groups g join above on g.id = above.group_id
             where depth < 100
     ),
-    layers (attributes, depth) as (
-        select attributes, depth from above
+    layers (device_id, cameras, depth) as (
+        select device_id, cameras, depth from above
         union all
-        select attributes, 101 from server
+        select d.id, s.attributes -> 'cameras', 101 from devices d, server s where d.id = any($1::bigint[])
     )
-    select attributes -> 'cameras' ->> $2 from layers
-        where attributes -> 'cameras' ->> $2 <> '' order by depth limit 1
+    select distinct on (device_id, camera) device_id, camera, name
+        from layers, jsonb_each_text(
+            case jsonb_typeof(cameras) when 'object' then cameras else '{}' end
+        ) as named (camera, name)
+        where name <> ''
+        order by device_id, camera, depth
 """
 
 
-async def name_of(q: Queries, device_id: int, channel: int) -> str | None:
-    """Return what a camera is called by its device, else its groups, else the server; None if by none."""
-    row = await q.fetch_row(_NAME, device_id, str(channel))
-    return None if row is None else row[0]
+async def names_of(q: Queries, device_ids: Collection[int]) -> dict[int, CameraNames]:
+    """Return what cameras are called by their devices, else by the groups of these, else by the server.
+
+    Devices none of whose cameras has a name are left out.
+    """
+    found: dict[int, dict[str, str]] = {}
+    if device_ids:
+        for row in await q.fetch(_NAMES, list(device_ids)):
+            found.setdefault(row["device_id"], {})[row["camera"]] = row["name"]
+    return {**found}

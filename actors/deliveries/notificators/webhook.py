@@ -55,6 +55,10 @@ class Webhook(Notificator):
             data["device"] = {"id": device.id, "name": device.name, "uniqueId": device.unique_id}
         if facts.position is not None:
             data["position"] = facts.position
+        if facts.cameras:
+            data["cameras"] = [
+                {"channel": number, "name": facts.camera_names.get(str(number))} for number in facts.cameras
+            ]
         body = {"type": f"event.{event.type}", "timestamp": event.event_time, "data": data}
         return OutgoingMessage(channel=self.name, to="", text=encode(body).decode(), user_id=user.id)
 

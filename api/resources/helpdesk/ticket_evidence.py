@@ -22,6 +22,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.history import readable_capture, readable_positions, require_history
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.library import camera_of
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import ticket_captures, ticket_files
 from motorpool.storage.helpdesk.helpdesk_records import Ticket
@@ -161,7 +162,8 @@ async def _file(call: Call, named: EvidenceFile, place: str) -> tuple[dict[str, 
     file = await _measured(call, device.record, name)
     if file is None:
         raise BadRequest(f"{place}.fileName: there is no such file")
-    return file_attributes(device.record, file), file
+    camera = await camera_of(call, device.record.id, name)
+    return file_attributes(device.record, file) | ({"channel": camera} if camera else {}), file
 
 
 async def _measured(call: Call, device: Device, name: str) -> FileFacts | None:

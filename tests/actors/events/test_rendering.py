@@ -99,6 +99,26 @@ def test_an_alarm_says_what_it_is_exactly():
     assert portuguese.subject == "Van <1>: alarme: telemóvel na mão, nível 1"
 
 
+def test_a_file_or_a_fault_of_a_camera_names_the_camera():
+    names = {"2": "front"}
+    sent = Event(type="media", event_time=NOON, attributes={"media": "image", "file": "1.jpg"})
+    photo = facts("", event=sent, position=Position(attributes={"channel": 2}), camera_names=names)
+    assert render(photo, Reader()).subject == "Van <1>: sent a file: 1.jpg, camera 2 (front)"
+    assert ", camera 2 (front), 2026-06-15" in render(photo, Reader()).digest
+    assert describe(photo, reads(language="pt")) == "Enviou um ficheiro: 1.jpg, câmara 2 (front)"
+    broken = {"alarm": "fault", "alarmDetail": "videoSignalLost"}
+    lost = facts(
+        "",
+        event=Event(type="alarm", event_time=NOON, attributes=broken),
+        position=Position(attributes={"videoLost": 6, "videoCovered": 1, "channel": 9}),
+        camera_names=names,
+    )
+    assert describe(lost, Reader()) == "Camera without signal, camera 2 (front), 3"
+    for nothing in (True, -1, 1 << 40, "6", None):
+        bare = facts("", event=lost.event, position=Position(attributes={"videoLost": nothing}))
+        assert describe(bare, Reader()) == "Camera without signal"
+
+
 def test_a_sensor_has_its_name_and_unit():
     attributes = {"sensor": "temp1", "value": -15.25, "limit": -18.0}
     event = Event(type="sensorOutOfRange", event_time=NOON, attributes=attributes)

@@ -36,6 +36,11 @@ def test_values_are_in_words_and_units(key, value, protocol, text):
     assert WRITER.attribute_text(key, value, protocol) == text
 
 
+@pytest.mark.parametrize(("key", "value", "text"), CASES["ofCameras"])
+def test_cameras_have_their_names(key, value, text):
+    assert WRITER.attribute_text(key, value, "", CASES["cameras"]) == text
+
+
 @pytest.mark.parametrize(("attributes", "text"), CASES["alarms"])
 def test_alarms_say_what_they_are_exactly(attributes, text):
     assert WRITER.alarm(*attributes) == text

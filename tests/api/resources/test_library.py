@@ -62,6 +62,12 @@ class Van:
     def store(self):
         return self.served.context.files.store
 
+    async def name_camera(self, camera, name):
+        device = (await self.served.admin.get(f"/devices/{self.id}")).json()
+        attributes = {**device["attributes"], "cameras": {str(camera): name}}
+        saved = await self.served.admin.put(f"/devices/{self.id}", json={**device, "attributes": attributes})
+        assert saved.status == 200, saved.text
+
     async def send(self, content, extension, media, ago=0, *, alarm=False, channel=None):
         """Store a file with its position and event, and perhaps the alarm that it is for; its name."""
         at = self.served.clock.now() - ago * MINUTE
@@ -433,6 +439,7 @@ async def test_the_evidence_of_an_event_is_what_was_sent_around_it_and_captures_
 
 
 async def test_all_evidence_is_one_archive_with_checksums(served, van, raw_film, database, tmp_path):
+    await van.name_camera(2, "front")
     film = await van.send(raw_film, "h264", "video", ago=20, alarm=True, channel=1)
     picture = photo()
     for ago in (20.001, 20.002):  # in the same second
@@ -448,7 +455,7 @@ async def test_all_evidence_is_one_archive_with_checksums(served, van, raw_film,
     photos = [name for name in members if name.endswith(".jpg")]
     films = [name for name in members if name.endswith((".h264", ".mp4"))]
     assert len(photos) == 2
-    assert all(name.startswith("Vehicle-van1_2026-05-01_") and "camera-2" in name for name in photos)
+    assert all(name.startswith("Vehicle-van1_2026-05-01_") and "camera-2-front" in name for name in photos)
     assert len(films) == 3
     assert members[-3:] == ["positions.csv", "evidence.json", "SHA256SUMS"]
     command = ["sha256sum", "--strict", "-c", "SHA256SUMS"]
@@ -457,6 +464,7 @@ async def test_all_evidence_is_one_archive_with_checksums(served, van, raw_film,
     summary = msgspec.json.decode((tmp_path / "evidence.json").read_bytes())
     assert summary["event"]["id"] == van.alarm
     by_file = {entry["fileName"]: entry for entry in summary["files"]}
+    assert (by_file[film]["camera"], summary["files"][0]["camera"]) == (None, "front")
     assert by_file[film]["sha256"] == hashlib.sha256(raw_film).hexdigest()
     with av.open(str(tmp_path / by_file[film]["film"])) as made:
         assert sum(1 for _ in made.decode(video=0)) == 20

@@ -25,6 +25,15 @@ describe("as the server does", () => {
     expect(attributeText(key, { attributes: { [key]: value }, protocol }, STYLE)).toBe(text);
   });
 
+  test.each(cases.ofCameras as [string, unknown, string][])(
+    "%s %j has names of cameras: %s",
+    (key, value, text) => {
+      const names: Record<string, string> = cases.cameras;
+      const named = (camera: number) => (names[camera] ? `${camera} (${names[camera]})` : String(camera));
+      expect(attributeText(key, { attributes: { [key]: value } }, STYLE, named)).toBe(text);
+    },
+  );
+
   test.each(cases.alarms as Alarm[])("%j is said as %s", ([alarm, alarmDetail], text) => {
     expect(attributeText("alarm", { attributes: { alarm, alarmDetail } }, STYLE)).toBe(capitalized(text));
   });

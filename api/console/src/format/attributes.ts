@@ -18,6 +18,9 @@ export interface Values {
   protocol?: string;
 }
 
+/** What a camera is called after the word for it: `2 (front)`, else `2`. */
+export type CameraNumber = (camera: number) => string;
+
 interface Measure {
   unit: string;
   decimals: number | null;
@@ -33,6 +36,10 @@ interface Found {
 /** In an hour, of a knot. */
 const KILOMETERS = 1.852;
 const HEXADECIMAL = /^(bms|parameter|item)(0x[0-9A-F]+|[0-9a-f]+)$/;
+/** The camera that a file is of. */
+const CAMERA = "channel";
+/** Attributes with a bit for each camera. */
+const CAMERA_BITS: ReadonlySet<string> = new Set(["videoLost", "videoCovered"]);
 /** Greater numbers are no bits. */
 const MOST_BITS = 2 ** 53;
 
@@ -88,15 +95,28 @@ export function shownKeys({ attributes }: Values): readonly string[] {
 }
 
 /** The value of an attribute as people read it. */
-export function attributeText(key: string, { attributes, protocol }: Values, style: Style): string {
+export function attributeText(
+  key: string,
+  { attributes, protocol }: Values,
+  style: Style,
+  camera: CameraNumber = String,
+): string {
   const value = attributes[key];
   if (key === "alarm") return capitalized(alarmsText(value, attributes.alarmDetail));
   if (key === "sensorsOutOfRange" && typeof value === "string")
     return parts(value).map(attributeName).join(", ");
-  return valueText(key, value, protocol ?? "", style);
+  if (key === CAMERA && typeof value === "number" && Number.isInteger(value) && value > 0)
+    return camera(value);
+  return valueText(key, value, protocol ?? "", style, CAMERA_BITS.has(key) ? camera : String);
 }
 
-function valueText(key: string, value: unknown, protocol: string, style: Style): string {
+function valueText(
+  key: string,
+  value: unknown,
+  protocol: string,
+  style: Style,
+  numbered: CameraNumber,
+): string {
   const { name, measure } = find(key, protocol) ?? (key.endsWith("Percent") ? PERCENT : UNKNOWN);
   if (typeof value === "boolean") return word(name, String(value)) || t(value ? "value.yes" : "value.no");
   if (typeof value === "string") {
@@ -104,7 +124,7 @@ function valueText(key: string, value: unknown, protocol: string, style: Style):
     return Number.isNaN(instant) ? word(name, value) || value : dateTime(instant, style);
   }
   if (typeof value !== "number") return JSON.stringify(value);
-  if (bits.has(name) && value >= 0 && value < MOST_BITS) return bitsText(name, Math.floor(value));
+  if (bits.has(name) && value >= 0 && value < MOST_BITS) return bitsText(name, Math.floor(value), numbered);
   return word(name, String(value)) || measured(value, measure, style);
 }
 
@@ -115,9 +135,9 @@ function word(name: string, code: string): string {
 }
 
 /** The bits that are set: by their words where the attribute has some, else by number, from 1. */
-function bitsText(name: string, value: number): string {
+function bitsText(name: string, value: number, numbered: CameraNumber): string {
   const set = [...value.toString(2)].reverse().flatMap((bit, place) => (bit === "1" ? [place] : []));
-  const texts = set.map((bit) => (bits.get(name) ? word(name, String(bit)) : String(bit + 1)));
+  const texts = set.map((bit) => (bits.get(name) ? word(name, String(bit)) : numbered(bit + 1)));
   return texts.filter(Boolean).join(", ") || t("value.none");
 }
 

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 import trio
 
@@ -72,6 +73,26 @@ async def truck(desk):
     answer = await desk.chief.post(f"/tickets/defaults?companyId={desk.id}")
     assert answer.status == 200, answer.text
     return await make_device(desk, "Truck")
+
+
+async def test_the_subject_names_the_camera_that_fails(desk, truck):
+    names = {"attributes": {**truck["attributes"], "cameras": {"2": "front"}}}
+    assert (await desk.chief.put(f"/devices/{truck['id']}", json={**truck, **names})).status == 200
+    assert (await save_rules(desk, {**RULE, "when": {"eventTypes": ["alarm"]}})).status == 200
+    position = Position(
+        id=9,
+        device_id=truck["id"],
+        fix_time=NOON,
+        device_time=NOON,
+        server_time=NOON,
+        attributes={"videoLost": 2},
+    )
+    await positions.store(desk.database, [position_rows.pack_row(position)], [9])
+    lost = alarm(truck["id"], 901, position_id=9)
+    lost = msgspec.structs.replace(lost, attributes={"alarm": "fault", "alarmDetail": "videoSignalLost"})
+    await happen(desk.served, lost)
+    (ticket,) = await tickets_of(desk)
+    assert ticket["subject"] == "Camera without signal, camera 2 (front): Truck"
 
 
 async def test_an_alarm_opens_a_ticket_that_says_where_the_device_was(desk, truck):

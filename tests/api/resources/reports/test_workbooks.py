@@ -13,7 +13,7 @@ from motorpool.actors.reports.workbook import safe_name
 from motorpool.storage.records import Event
 
 MINUTE = timedelta(minutes=1)
-SHOWN = "a: =x; Battery: 63 %; Status: positioned"
+SHOWN = "a: =x; Battery: 63 %; Camera: 2 (front); Status: positioned"
 
 
 def local(hour, minute):
@@ -98,7 +98,8 @@ async def test_trips_and_stops_in_the_units_and_time_zone_of_the_user(served):
 
 
 async def test_every_other_report_opens(served, database):
-    first = await served.device(served.admin, "1", phone="+491")
+    named = {"cameras": {"2": "front"}}
+    first = await served.device(served.admin, "1", phone="+491", attributes=named)
     second = await served.device(served.admin, "2", name="Vehicle 1")
     geofence = (
         await served.admin.post("/geofences", json={"name": "Depot", "area": "CIRCLE (52 13, 100)"})
@@ -108,7 +109,7 @@ async def test_every_other_report_opens(served, database):
             first,
             MAY,
             protocol="jt808",
-            attributes={"status": 2, "batteryLevel": 63, "alarmLabel": "00", "a": "=x"},
+            attributes={"status": 2, "batteryLevel": 63, "alarmLabel": "00", "a": "=x", "channel": 2},
         ),
         served.position(second, MAY),
     )
@@ -135,6 +136,13 @@ async def test_every_other_report_opens(served, database):
             attributes={"speed": 50.0, "speedLimit": 40.0},
         ),
         Event(type="somethingOld", event_time=MAY + 3 * MINUTE, device_id=first),
+        Event(
+            type="media",
+            event_time=MAY + 4 * MINUTE,
+            device_id=first,
+            position_id=stored.id,
+            attributes={"media": "image", "file": "1.jpg"},
+        ),
     )
     route = await opened(served.admin, f"/reports/route/xlsx?{span()}")
     assert route.sheetnames == ["Vehicle 1", "Vehicle 1 (2)"]
@@ -155,6 +163,7 @@ async def test_every_other_report_opens(served, database):
             "Exceeded the speed limit: 92.6 km/h (limit 74.1 km/h)",
         ],
         [local(0, 3), "somethingOld", None, None, None, None],
+        [local(0, 4), "Sent a file", None, None, "Berlin", "Sent a file: 1.jpg, camera 2 (front)"],
     ]
     summary = await opened(served.admin, f"/reports/summary/xlsx?{span(daily='true')}")
     header, titles, rows = table(summary.active)

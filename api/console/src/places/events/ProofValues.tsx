@@ -6,6 +6,7 @@ import { clockSeconds, utc } from "../../format/times";
 import { speed } from "../../format/units";
 import { t } from "../../i18n/translate";
 import { style } from "../../state/session";
+import { cameraNumber } from "../../video/cameraNames";
 import { FIRST, HIDDEN } from "../vehicle/Values";
 import { type Around, isPlace, valueNames } from "./proof";
 
@@ -78,5 +79,6 @@ function addressOf({ address }: Position): string {
 }
 
 function shownText(name: string, of: Position): string {
-  return (of.attributes[name] ?? null) === null ? "–" : attributeText(name, of, style.value);
+  if ((of.attributes[name] ?? null) === null) return "–";
+  return attributeText(name, of, style.value, (camera) => cameraNumber(of.deviceId, camera));
 }

@@ -5,6 +5,7 @@ import type { Device, Group, Position } from "../../api/types";
 import { attributeWords } from "../../format/attributeWords";
 import { t } from "../../i18n/translate";
 import { session, style } from "../../state/session";
+import { cameraNumber } from "../../video/cameraNames";
 
 /** The attribute of the user, a list of names of columns. */
 export const COLUMNS_ATTRIBUTE = "console.fleetColumns";
@@ -50,7 +51,7 @@ export function columnText(
     default: {
       const words = at?.attributes[column] === undefined ? null : attributeWords();
       return at && words
-        ? `${words.attributeName(column)} ${words.attributeText(column, at, style.value)}`
+        ? `${words.attributeName(column)} ${words.attributeText(column, at, style.value, (camera) => cameraNumber(at.deviceId, camera))}`
         : "";
     }
   }

@@ -4,6 +4,7 @@ import { attributeWords } from "../../format/attributeWords";
 import { t } from "../../i18n/translate";
 import { Skeleton } from "../../parts/Late";
 import { style } from "../../state/session";
+import { cameraNumber } from "../../video/cameraNames";
 
 /** Shown first, in this order, where the device sends them. */
 export const FIRST: readonly string[] = [
@@ -39,7 +40,7 @@ export function Values({ of }: { of: Position }) {
         {shown.map((name) => (
           <div key={name}>
             <dt>{attributeName(name)}</dt>
-            <dd>{attributeText(name, of, style.value)}</dd>
+            <dd>{attributeText(name, of, style.value, (camera) => cameraNumber(of.deviceId, camera))}</dd>
           </div>
         ))}
       </dl>
