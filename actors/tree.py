@@ -239,7 +239,7 @@ def fleet_tree(
                     ChildSpec(kind=RENDITION_WORKER, factory=RenditionWorker),
                 ),
             ),
-            rendition_spec(files),
+            rendition_spec(files, database),
             # Above streams and playbacks, which hand over their last fragments when they stop.
             SupervisorSpec(
                 name="recording",

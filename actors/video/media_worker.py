@@ -20,7 +20,7 @@ import msgspec
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.fragments import AudioFrame
-from motorpool.codecs.media.renditions import encode_picture, write_film
+from motorpool.codecs.media.renditions import encode_picture, film_length, write_film
 from motorpool.codecs.media.snapshot import encode_jpeg, probe_format
 from motorpool.codecs.media.video_codec import PictureFormat
 
@@ -59,9 +59,9 @@ class TranscodeRequest(msgspec.Struct, frozen=True, tag=True):
 
 
 class RenditionRequest(msgspec.Struct, frozen=True, tag=True):
-    """Make a rendition of a file (codecs/media/renditions.py)."""
+    """Make a rendition of a file, or tell how long a film lasts (codecs/media/renditions.py)."""
 
-    operation: Literal["picture", "film"]
+    operation: Literal["picture", "film", "length"]
     path: str
     file_format: str
     target: str = ""
@@ -73,9 +73,9 @@ class RenditionRequest(msgspec.Struct, frozen=True, tag=True):
 class Done(msgspec.Struct, frozen=True, tag=True):
     """What a request has made."""
 
-    result: bytes | PictureFormat | tuple[AudioFrame, ...]
+    result: bytes | int | PictureFormat | tuple[AudioFrame, ...]
     """The image for `jpeg` and `picture`, the format for `format`, AAC for a `TranscodeRequest`; nothing for
-    `film`."""
+    `film`, milliseconds for `length`."""
 
 
 class Rejected(msgspec.Struct, frozen=True, tag=True):
@@ -152,7 +152,9 @@ class Work:
         return transcoded
 
 
-def _make_rendition(request: RenditionRequest) -> bytes:
+def _make_rendition(request: RenditionRequest) -> bytes | int:
+    if request.operation == "length":
+        return film_length(request.path, request.file_format)
     if request.operation == "picture":
         return encode_picture(request.path, request.file_format)
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)

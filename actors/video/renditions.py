@@ -7,6 +7,7 @@ made is remembered there too, by an empty file.
 """
 
 from pathlib import PurePath
+from urllib.parse import unquote
 
 import msgspec
 import trio
@@ -17,8 +18,11 @@ from motorpool.actors.messages.counters import WORKERS_FAILED
 from motorpool.actors.video.media_worker import WRITES_FILES, RenditionRequest
 from motorpool.actors.video.worker_process import COMMAND, WorkerFailure, WorkerPool
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.renditions import HEAD_BYTES, format_of
+from motorpool.codecs.media.renditions import FILMS, HEAD_BYTES, format_of
 from motorpool.runtime import Actor, ActorError, DynamicSpec, Failure, Kind, NodeLocal, Request, System
+from motorpool.storage.database.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.video import library
 
 MAKE_SECONDS = 60.0
 """Limit of one rendition, the start of the process included; usually it takes less than a second."""
@@ -44,9 +48,9 @@ class MakeRendition(msgspec.Struct, Request[NoRendition | None], NodeLocal, froz
     """Make the rendition if it is not there; None: it is there."""
 
 
-class RunRendition(msgspec.Struct, Request[bytes], NodeLocal, frozen=True, gc=False):
-    """Have the process make a rendition, and return a picture; raises CodecError in the asker, or OSError if
-    another attempt may succeed.
+class RunRendition(msgspec.Struct, Request[bytes | int], NodeLocal, frozen=True, gc=False):
+    """Have the process make a rendition, and return a picture, or the length of a film in milliseconds;
+    raises CodecError in the asker, or OSError if another attempt may succeed.
     """
 
     request: RenditionRequest
@@ -69,7 +73,8 @@ class RenditionWorker(Actor[RunRendition]):
 
     def handle(self, message: RunRendition) -> object:
         """Queue a request; the reply comes later."""
-        reply = self.pool.put(message.request, bytes)
+        kind = int if message.request.operation == "length" else bytes
+        reply = self.pool.put(message.request, kind)
         return reply or Failure(OSError("too many renditions wait to be made"))
 
     async def run(self) -> None:
@@ -86,8 +91,9 @@ class RenditionWorker(Actor[RunRendition]):
 class Rendition(Actor[MakeRendition]):
     """Makes one rendition."""
 
-    def __init__(self, name: RenditionName, files: MediaFiles) -> None:
+    def __init__(self, name: RenditionName, files: MediaFiles, database: Database) -> None:
         folder, file_name, self._kind = name
+        self._database = database
         self._key = MediaKey(folder, file_name)
         self._files = files
 
@@ -126,13 +132,30 @@ class Rendition(Actor[MakeRendition]):
                 store.path_for_worker(part) if is_film else "",
                 room if is_film else 0,
             )
-            picture = await self.context.system.ref(RENDITION_WORKER).ask(RunRendition(request), WAIT_SECONDS)
-            if not is_film:
+            picture = await self._run(request)
+            if isinstance(picture, bytes) and not is_film:
                 await trio.to_thread.run_sync(store.save, part, picture)
             await trio.to_thread.run_sync(self._keep, part)
         finally:
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(store.delete, part)
+        if file_format in FILMS and not is_film:
+            await self._note_duration(
+                RenditionRequest("length", store.path_for_worker(self._key), file_format)
+            )
+
+    async def _run(self, request: RenditionRequest) -> bytes | int:
+        return await self.context.system.ref(RENDITION_WORKER).ask(RunRendition(request), WAIT_SECONDS)
+
+    async def _note_duration(self, request: RenditionRequest) -> None:
+        """Have the library know how long a film lasts; without it the list does not say it."""
+        try:
+            milliseconds = await self._run(request)
+            if isinstance(milliseconds, int) and milliseconds:
+                unique_id = unquote(self._key.folder)
+                await library.note_duration(self._database, unique_id, self._key.name, milliseconds)
+        except (CodecError, OSError, ActorError, StorageError) as error:
+            self.context.log.info("the length of %s is not known: %s", self._key.name, error)
 
     def _keep(self, part: MediaKey) -> None:
         store, quota = self._files.store, self._files.quota
@@ -166,12 +189,12 @@ def _describe(store: MediaStore, key: MediaKey) -> tuple[str, int]:
         return found, file.size
 
 
-def rendition_spec(files: MediaFiles) -> DynamicSpec[RenditionName, MakeRendition]:
+def rendition_spec(files: MediaFiles, database: Database) -> DynamicSpec[RenditionName, MakeRendition]:
     """Return the spec of renditions: an actor for each that is being made."""
     return DynamicSpec(
         kind=RENDITION,
         name="renditions",
-        factory=lambda name: Rendition(name, files),
+        factory=lambda name: Rendition(name, files, database),
         mailbox_size=200,
         idle_seconds=10.0,
     )

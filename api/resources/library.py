@@ -1,4 +1,4 @@
-"""The library: captures, and files that devices sent, as one list (docs/video.md#library)."""
+"""The library: captures, files that devices sent and stills of users, as one list (docs/video.md#library)."""
 
 import re
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from motorpool.storage.database.tables import Table
 from motorpool.storage.devices import positions
 from motorpool.storage.events import events
 from motorpool.storage.records import Event, Position
-from motorpool.storage.video import captures, kept_files, library
+from motorpool.storage.video import captures, kept_files, library, stills
 from motorpool.storage.video.captures import CaptureRecord
 from motorpool.storage.video.kept_files import KeptFile
 from motorpool.storage.video.library import MediaEntry, MediaKind, Place
@@ -47,21 +47,26 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 
 class Media(msgspec.Struct, rename="camel", kw_only=True):
-    """A capture, or a file that a device sent."""
+    """A capture, a file that a device sent, or a still that a user took of a video."""
 
     device_id: int
     kind: MediaKind
-    """A capture is video that was kept; the others were sent by the device."""
+    """A capture is video that was kept, a still a picture that a user took of a video; the others were sent
+    by the device."""
     file_name: str
     """Name of the file, which no other file of any device has."""
     time: datetime
-    """Of a file the time of the event that names it, as that of an alarm; of a capture when it began."""
+    """Of a file the time of the event that names it, as that of an alarm; of a capture when it began, of a
+    still when it was taken."""
     channel: int | None
     """The camera; null where it is not known."""
     start_time: datetime | None
-    """When what a capture holds begins, by the clock of the camera; of live video by that of the server."""
+    """When what a capture holds begins, by the clock of the camera; of live video by that of the server.
+    Of a still when what it shows was."""
     end_time: datetime | None
     """When it ends."""
+    duration: int | None
+    """Milliseconds that a capture or film lasts; null until a picture of it was made."""
     live: bool
     """Whether it is a capture of live video."""
     size: int
@@ -126,7 +131,7 @@ class ChangedMedia(msgspec.Struct, rename="camel"):
 
 @OPERATIONS.operation("GET", "/media", query=LibraryQuery, answer=MediaPage, errors=(400,))
 async def list_media(call: Call) -> Response:
-    """Captures and files that devices sent, the newest first, as far as their files are there.
+    """Captures, files that devices sent and stills, the newest first, as far as their files are there.
 
     Without devices and groups, those of all devices that the caller is linked to. A page may be shorter than
     `limit` though others follow.
@@ -203,6 +208,7 @@ async def delete_media(call: Call) -> Response:
         if entry is not None and entry.kept:
             raise BadRequest("the file is kept: release it first")
         await captures.note_removed(transaction, [found.file_name], "deleted by a user")
+        await stills.remove(transaction, found.file_name)
         await record_action(call, transaction, "deleteFile", "device", found.device_id, attributes=attributes)
         try:
             await trio.to_thread.run_sync(call.context.files.store.delete, _key(call))
@@ -305,14 +311,15 @@ def _shown(
         kind=entry.kind,
         file_name=entry.file_name,
         time=entry.place.time,
-        channel=channel if is_camera(channel) else None,
-        start_time=None,
-        end_time=None,
+        channel=channel if is_camera(channel) else entry.channel or None,
+        start_time=entry.shown_at,
+        end_time=entry.shown_at,
+        duration=entry.duration,
         live=False,
         size=size,
         url=url,
         play_url=f"{url}/film" if entry.kind == "film" else None,
-        picture_url=f"{url}/picture" if entry.kind in {"film", "photo"} else None,
+        picture_url=f"{url}/picture" if entry.kind in {"film", "photo", "still"} else None,
         capture_id=entry.capture_id,
         event_id=entry.event_id or None,
         alarm=alarm,
@@ -320,7 +327,6 @@ def _shown(
         in_ticket=entry.in_ticket,
     )
     if capture is not None:
-        item.channel = capture.channel or None
         item.live = capture.live
         item.start_time = capture.started_at if capture.live else capture.start_time
         item.end_time = capture.completed_at if capture.live else capture.end_time

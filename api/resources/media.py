@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 import trio
@@ -22,15 +22,19 @@ from motorpool.api.auth.rights import CAPTURE_VIDEO, CHANGE, Right
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.engine.spans import Instant
 from motorpool.api.history import confirm_history, require_history
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.file_responses import media_type, send_file
 from motorpool.api.http.responses import as_json, as_text
+from motorpool.codecs.channel_map import MAX_CHANNEL
 from motorpool.codecs.media.renditions import HEAD_BYTES, is_playable
 from motorpool.codecs.reports import MediaFile
 from motorpool.runtime import ActorError
 from motorpool.storage.devices import devices
 from motorpool.storage.records import Device
+from motorpool.storage.video import stills
+from motorpool.storage.video.stills import StillRecord
 
 OPERATIONS = Operations("devices")
 
@@ -235,6 +239,15 @@ async def save_device_image(call: Call) -> Response:
     return as_text(name)
 
 
+class StillQuery(msgspec.Struct, rename={"shown_at": "time"}):
+    """What a still shows."""
+
+    channel: Annotated[int, msgspec.Meta(ge=0, le=MAX_CHANNEL)] = 0
+    """The camera; 0: not known."""
+    shown_at: Instant | None = None
+    """When what it shows was."""
+
+
 class Still(msgspec.Struct, rename="camel"):
     """A still that is kept as a file of its device."""
 
@@ -249,20 +262,30 @@ class Still(msgspec.Struct, rename="camel"):
 
 
 @OPERATIONS.operation(
-    "POST", "/devices/{id}/stills", raw_media_types=tuple(STILLS), answer=Still, errors=(503,)
+    "POST",
+    "/devices/{id}/stills",
+    query=StillQuery,
+    raw_media_types=tuple(STILLS),
+    answer=Still,
+    errors=(503,),
 )
 async def save_still(call: Call) -> Response:
     """Keep a still of a camera, such as for a ticket: JPEG or PNG of at most 1,000,000 bytes.
 
-    It is a file of the device like those that it sends: quotas and retention of files hold for it.
+    It is a file of the device like those that it sends: quotas and retention of files hold for it, and it is
+    in the library.
     """
+    wanted = call.query(StillQuery)
     extension, content = await _read_picture(call, CAPTURE_VIDEO, STILLS, STILL_BYTES)
     device = await _audited_device(call)
-    still = MediaFile("image", f"{STILL[1:]}.{extension}", content)
+    still, now = MediaFile("image", f"{STILL[1:]}.{extension}", content), call.context.system.clock.now()
     try:
-        name = await call.context.files.save(device.unique_id, still, call.context.system.clock.now())
+        name = await call.context.files.save(device.unique_id, still, now)
     except OSError as error:
         raise Unavailable(f"the still cannot be kept: {error.strerror}") from error
+    record = StillRecord(name, device.id, wanted.channel, now, wanted.shown_at, call.caller.id)
+    async with call.context.database.transaction() as transaction:
+        await stills.add(transaction, record)
     digest = hashlib.sha256(content).hexdigest()
     return as_json(Still(name, media_url(device.unique_id, name), len(content), digest))
 

@@ -31,6 +31,8 @@ _TRIED_PACKETS = 300
 """A film without a picture in these has none."""
 _RAW = {"h264": "h264", "h265": "hevc"}
 """Extensions of streams without a container, and their formats."""
+FILMS = frozenset({"mov", "avi", "asf", "mpegts", *_RAW.values()})
+"""Formats of films."""
 _PLAYED_CODECS = frozenset({"h264", "hevc"})
 _PLAYED_SOUND = frozenset({"aac", "mp3"})
 
@@ -94,6 +96,24 @@ def encode_picture(path: str, file_format: str) -> bytes:
     raise CodecError("no picture can be made of it: none in it decodes")
 
 
+def film_length(path: str, file_format: str) -> int:
+    """Return the milliseconds that a film lasts, 0 where that cannot be told. Blocking.
+
+    A container says it; of a stream without one the pictures are counted, as `write_film` times them.
+
+    Raises:
+        CodecError: it is no film.
+    """
+    try:
+        with _open(path, file_format) as source:
+            if file_format in _RAW.values():
+                rate = _rate_of(_video_of(source))
+                return round(1000 * sum(1 for _ in _pictures(source)) / rate)
+            return max(0, (source.duration or 0) * 1000 // av.time_base)
+    except (av.FFmpegError, ValueError, MemoryError) as error:
+        raise CodecError(f"its length cannot be told: {error}") from error
+
+
 def write_film(path: str, file_format: str, target: str) -> None:
     """Write a film as MP4 with its index in front; nothing is encoded again. Blocking.
 
@@ -149,8 +169,7 @@ def _video_in(output: OutputContainer, stream: VideoStream) -> VideoStream:
 def _copy_raw(path: str, file_format: str, source: InputContainer, output: OutputContainer) -> int:
     """Copy a stream that has no times; return the number of pictures."""
     stream = _video_of(source)
-    told = stream.codec_context.framerate
-    rate = told if told and _RATES[0] <= told <= _RATES[1] else Fraction(RATE)
+    rate = _rate_of(stream)
     video = _video_in(output, stream)
     order = _shown_order(path, file_format) if stream.codec_context.has_b_frames else None
     written = 0
@@ -163,6 +182,12 @@ def _copy_raw(path: str, file_format: str, source: InputContainer, output: Outpu
         output.mux_one(packet)
         written += 1
     return written
+
+
+def _rate_of(stream: VideoStream) -> Fraction:
+    """Return the pictures a second of a stream that has no times: those that it tells, else `RATE`."""
+    told = stream.codec_context.framerate
+    return told if told and _RATES[0] <= told <= _RATES[1] else Fraction(RATE)
 
 
 def _pictures(source: InputContainer) -> "Iterator[av.Packet[VideoStream]]":

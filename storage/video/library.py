@@ -1,4 +1,4 @@
-"""Captures and files of devices as one list, the newest first (docs/video.md#library).
+"""Captures, files of devices and stills of users as one list, the newest first (docs/video.md#library).
 
 A file that a device sent is named by an event of type `media`.
 """
@@ -11,16 +11,19 @@ import msgspec
 
 from motorpool.storage.database.queries import Queries, Row
 
-MediaKind = Literal["capture", "photo", "film", "sound", "file"]
-KINDS: Final[tuple[MediaKind, ...]] = ("capture", "photo", "film", "sound", "file")
+MediaKind = Literal["capture", "photo", "still", "film", "sound", "file"]
+KINDS: Final[tuple[MediaKind, ...]] = ("capture", "photo", "still", "film", "sound", "file")
 _ATTRIBUTES: Final = {"photo": "image", "film": "video", "sound": "audio"}
 """Kind -> the attribute of a position that names such a file; `file` is any other."""
 FEW_DEVICES = 50
 """So many devices or fewer are read over the whole span at once."""
 FIRST_STEP = timedelta(days=1)
 STEP_GROWTH = 4
-_CAPTURE: Final = 1
 _EVENT: Final = 0
+_CAPTURE: Final = 1
+_STILL: Final = 2
+_LAST: Final = 3
+"""Behind all sources of an instant."""
 
 
 class Place(NamedTuple):
@@ -32,17 +35,25 @@ class Place(NamedTuple):
 
 
 class MediaEntry(msgspec.Struct, frozen=True):
-    """A capture that is complete, or a file that a device sent. The file may be gone."""
+    """A capture that is complete, a file that a device sent, or a still that a user took. The file may be
+    gone.
+    """
 
     place: Place
     kind: MediaKind
     device_id: int
     file_name: str
     event_id: int
-    """The event that names the file; of a capture 0."""
+    """The event that names the file; 0: none does."""
     position_id: int
-    """The position that names the file; of a capture 0."""
+    """The position that names the file; 0: none does."""
     capture_id: str | None
+    channel: int | None
+    """The camera of a still; 0: not known."""
+    shown_at: datetime | None
+    """When what a still shows was; None: not known."""
+    duration: int | None
+    """Milliseconds that the film lasts; None: not known."""
     kept: bool
     in_ticket: bool
     """Whether a ticket refers to the file."""
@@ -57,13 +68,23 @@ _KIND = (
 )
 _EVENTS = f"""
     select event_time as time, {_EVENT} as source, id, {_KIND} as kind, device_id,
-        attributes ->> 'file' as file_name, id as event_id, position_id, null as capture_id
+        attributes ->> 'file' as file_name, id as event_id, position_id, null as capture_id,
+        null::integer as channel, null::timestamptz as shown_at,
+        case jsonb_typeof(attributes -> 'duration') when 'number' then (attributes -> 'duration')::bigint end
+            as duration
     from events where type = 'media' and attributes ->> 'file' <> ''
 """  # noqa: S608 - constants
 _CAPTURES = f"""
     select started_at as time, {_CAPTURE} as source, number as id, 'capture' as kind, device_id,
-        file_name, 0::bigint as event_id, 0::bigint as position_id, id as capture_id
+        file_name, 0::bigint as event_id, 0::bigint as position_id, id as capture_id,
+        channel, null::timestamptz as shown_at, duration
     from captures where status = 'COMPLETE' and not removed
+"""  # noqa: S608 - constants
+_STILLS = f"""
+    select time, {_STILL} as source, id, 'still' as kind, device_id,
+        name as file_name, 0::bigint as event_id, 0::bigint as position_id, null as capture_id,
+        channel, shown_at, null::bigint as duration
+    from stills
 """  # noqa: S608 - constants
 _NEWEST = f"""
     with found as (
@@ -78,6 +99,11 @@ _NEWEST = f"""
             where captured.device_id = wanted.device_id and time >= $2 and time <= $3
                 and (time, source, id) < ($3, $4, $5) and 'capture' = any($6)
             order by time desc, id desc limit $7)
+            union all
+            (select * from ({_STILLS}) as taken
+            where taken.device_id = wanted.device_id and time >= $2 and time <= $3
+                and (time, source, id) < ($3, $4, $5) and 'still' = any($6)
+            order by time desc, id desc limit $7)
         ) as entry
         order by time desc, source desc, id desc limit $7
     )
@@ -90,6 +116,8 @@ _KEPT = f"""
             union all
             select * from ({_CAPTURES}) as captured
             where kept.event_id = 0 and captured.file_name = kept.name
+            union all
+            select * from ({_STILLS}) as taken where kept.event_id = 0 and taken.file_name = kept.name
         ) as entry
         where kept.device_id = any($1) and kept.time >= $2 and kept.time <= $3
             and (entry.time, entry.source, entry.id) < ($3, $4, $5) and entry.kind = any($6)
@@ -142,7 +170,7 @@ async def newest(
     Only those behind the place `after`, of these kinds, and with `kept` only those that users keep. Many
     devices are read in steps from the end, each longer than the one before.
     """
-    place = after if after is not None and after.time <= end else Place(end, 2, 0)
+    place = after if after is not None and after.time <= end else Place(end, _LAST, 0)
     if kept:
         arguments = (list(device_ids), start, *place, list(kinds), limit)
         return [_entry(row) for row in await q.fetch(_KEPT + _SELECT, *arguments)]
@@ -171,16 +199,30 @@ async def of_event(
 
 
 async def find(q: Queries, device_id: int, file_name: str) -> MediaEntry | None:
-    """Return the entry of a file; None where no capture and no event names it."""
+    """Return the entry of a file; None where no capture, no event and no still names it."""
     sql = f"""
         with found as (
             select * from (
                 select * from ({_EVENTS}) as sent union all select * from ({_CAPTURES}) as captured
+                union all select * from ({_STILLS}) as taken
             ) as entry where device_id = $1 and file_name = $2 order by id desc limit 1
         )
     """  # noqa: S608 - constants
     rows = await q.fetch(sql + _SELECT, device_id, file_name)
     return _entry(rows[0]) if rows else None
+
+
+async def note_duration(q: Queries, unique_id: str, file_name: str, milliseconds: int) -> None:
+    """Note how long a film lasts, in the row of its capture or in the event that names it."""
+    await q.execute("update captures set duration = $2 where file_name = $1", file_name, milliseconds)
+    await q.execute(
+        "update events set attributes = attributes || jsonb_build_object('duration', $3::bigint)"
+        " where type = 'media' and device_id = (select id from devices where unique_id = $1)"
+        " and attributes ->> 'file' = $2",
+        unique_id,
+        file_name,
+        milliseconds,
+    )
 
 
 def _entry(row: Row) -> MediaEntry:

@@ -5,7 +5,7 @@ import io
 import os
 import signal
 import zipfile
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 import av
@@ -114,6 +114,50 @@ async def van(served, database):
 def names(answer):
     assert answer.status == 200, answer.text
     return [item["fileName"] for item in answer.json()["items"]]
+
+
+async def test_a_film_has_its_length_once_there_is_a_picture_of_it(served, van, raw_film):
+    film = await van.send(raw_film, "h264", "video", ago=20)
+    capture = await van.keep(raw_film, ago=10)
+    (item,) = (await served.admin.get("/media?kind=film")).json()["items"]
+    assert item["duration"] is None
+    for name in (film, capture):
+        assert (await served.admin.get(van.path(name, "/picture"))).status == 200
+    items = (await served.admin.get("/media")).json()["items"]
+    assert [(item["kind"], item["duration"]) for item in items] == [("capture", 2000), ("film", 2000)]
+
+
+async def test_stills_of_users_are_in_the_library(served, van):
+    ann, eve = await served.user("ann"), await served.user("eve", disableReports=True)
+    for who in (ann, eve):
+        await served.admin.post("/permissions", json={"userId": who.id, "deviceId": van.id})
+    before = await van.send(photo(), "jpg", "image", ago=1)
+    kind = {"Content-Type": "image/jpeg"}
+    shown = "2026-04-30T10:00:00Z"
+    path = f"/devices/{van.id}/stills?channel=2&time={shown}"
+    still = (await ann.post(path, data=photo(), headers=kind)).json()["fileName"]
+    other = (await ann.post(f"/devices/{van.id}/stills", data=photo(), headers=kind)).json()["fileName"]
+    for wrong in ("channel=32", "time=yesterday"):
+        assert (await ann.post(f"/devices/{van.id}/stills?{wrong}", data=photo(), headers=kind)).status == 400
+    answer = await ann.get("/media")
+    assert names(answer) == [other, still, before]
+    assert [(item["kind"], item["channel"]) for item in answer.json()["items"]] == [
+        ("still", None),
+        ("still", 2),
+        ("photo", None),
+    ]
+    item = answer.json()["items"][1]
+    assert datetime.fromisoformat(item["startTime"]) == datetime.fromisoformat(shown)
+    assert (await ann.get(van.path(still, "/picture"))).status == 200
+    assert names(await ann.get("/media?kind=still&limit=1")) == [other]
+    after = (await ann.get("/media?kind=still&limit=1")).json()["next"]
+    assert names(await ann.get(f"/media?kind=still&limit=1&after={after}")) == [still]
+    assert (await eve.get("/media")).status == 400
+    assert names(await (await served.user("ben")).get("/media")) == []
+    assert (await ann.put(van.path(still), json={"kept": True})).status == 200
+    assert names(await ann.get("/media?kept=true")) == [still]
+    assert (await ann.delete(van.path(other))).status == 204
+    assert names(await ann.get("/media?kind=still")) == [still]
 
 
 async def test_captures_and_files_are_one_list_the_newest_first(served, van, raw_film):
@@ -464,7 +508,11 @@ async def test_all_evidence_is_one_archive_with_checksums(served, van, raw_film,
     summary = msgspec.json.decode((tmp_path / "evidence.json").read_bytes())
     assert summary["event"]["id"] == van.alarm
     by_file = {entry["fileName"]: entry for entry in summary["files"]}
-    assert (by_file[film]["camera"], summary["files"][0]["camera"]) == (None, "front")
+    assert {(entry["channel"], entry["camera"]) for entry in summary["files"]} == {
+        (1, None),
+        (2, "front"),
+        (None, None),
+    }
     assert by_file[film]["sha256"] == hashlib.sha256(raw_film).hexdigest()
     with av.open(str(tmp_path / by_file[film]["film"])) as made:
         assert sum(1 for _ in made.decode(video=0)) == 20

@@ -17,6 +17,7 @@ from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.renditions import (
     HEAD_BYTES,
     encode_picture,
+    film_length,
     format_of,
     is_playable,
     write_film,
@@ -51,6 +52,16 @@ def reordered(pictures=30, rate=10):
             output.mux(stream.encode(frame))
         output.mux(stream.encode(None))
     return content.getvalue()
+
+
+def test_the_length_of_a_film_is_told_by_its_container_or_its_pictures(film, tmp_path):
+    raw = file(tmp_path, reordered(30, 10))
+    assert film_length(raw, "h264") == 3000
+    target = str(tmp_path / "film.mp4")
+    write_film(raw, "h264", target)
+    assert film_length(target, "mov") == pytest.approx(3000, abs=200)
+    with pytest.raises(CodecError):
+        film_length(file(tmp_path, b"\0\0\0\1 no film", "broken.mp4"), "mov")
 
 
 @pytest.mark.parametrize(("coding", "file_format"), [(H264, "h264"), (H265, "hevc")])

@@ -286,6 +286,11 @@ CHANGES: dict[int, dict[str, Change]] = {
     },
     65: {"events": with_columns("events", severity=None, review=None)},
     66: {"kept_files": empty},
+    67: {
+        "stills": empty,
+        "captures": with_columns("captures", duration=None),
+        "sequences": with_sequence("stills_id_seq"),
+    },
 }
 """Migration -> table -> what the migration makes of it; what is not named stays as it was."""
 

@@ -56,7 +56,10 @@ export function useStill(): [
 async function uploaded({ deviceId, camera, at, frame }: Of & { frame: Frame }): Promise<Evidence> {
   const jpeg = await frame.jpeg();
   if (!jpeg) throw new Error(t("live.stillTooLarge"));
-  const { fileName } = await post<Still>(`/devices/${deviceId}/stills`, jpeg);
+  const { fileName } = await post<Still>(`/devices/${deviceId}/stills`, jpeg, {
+    channel: camera,
+    time: new Date(at).toISOString(),
+  });
   const text = t("live.stillOf", { camera: cameraNumber(deviceId, camera), time: dateTime(at, style.value) });
   return { files: [{ deviceId, fileName }], text };
 }

@@ -16,6 +16,7 @@ function mediaOf(name: string, change: Partial<Media> = {}): Media {
     channel: 1,
     startTime: null,
     endTime: null,
+    duration: null,
     live: false,
     size: 20_000,
     url,
@@ -32,6 +33,7 @@ function mediaOf(name: string, change: Partial<Media> = {}): Media {
 
 const FILM = mediaOf("20260615110000-b.h264", {
   kind: "film",
+  duration: 12_000,
   playUrl: "/api/media/802/20260615110000-b.h264/film",
   alarm: eventOf(881, { deviceId: 2, attributes: { alarm: "sos" } }),
 });
@@ -54,7 +56,7 @@ test("files and captures are pictures by day, page by page", async () => {
   const server = withMedia();
   const page = await openPage("/library", server);
   expect((await tiles()).map((tile) => tile.textContent)).toEqual([
-    expect.stringContaining("Camera 1"),
+    expect.stringMatching(/12 s.*Camera 1/),
     expect.stringContaining("Camera 2"),
   ]);
   await page.expectAccessible();

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { put, remove } from "../../api/call";
 import type { Media } from "../../api/types";
-import { dateTime } from "../../format/times";
+import { dateTime, duration } from "../../format/times";
 import { bytes } from "../../format/units";
 import { t } from "../../i18n/translate";
 import { Link } from "../../Link";
@@ -14,6 +14,7 @@ import { AttachTicket } from "../../tickets/AttachTicket";
 import { cameraLabel } from "../../video/cameraNames";
 import { downloadName } from "../../video/downloadName";
 import { historyAt } from "../vehicle/acts";
+import { lengthOf } from "./library";
 import { vehicleOf, whatOf } from "./words";
 
 interface MediaDialogProps {
@@ -29,6 +30,7 @@ export function MediaDialog({ item, onClose, onChanged, onDeleted }: MediaDialog
   const [busy, setBusy] = useState(false);
   const [asking, setAsking] = useState(false);
   const at = Date.parse(item.startTime ?? item.time);
+  const length = lengthOf(item);
   const path = item.url.slice("/api".length);
   async function attempt(act: () => Promise<void>): Promise<void> {
     setBusy(true);
@@ -61,6 +63,7 @@ export function MediaDialog({ item, onClose, onChanged, onDeleted }: MediaDialog
           {item.channel !== null && `${cameraLabel(item.deviceId, item.channel)} · `}
           <time dateTime={item.time}>{dateTime(at, style.value)}</time>
         </span>
+        {item.playUrl && length !== null && <span>{duration(length, style.value)}</span>}
         <span class="faint">{bytes(item.size, style.value)}</span>
         <Link to={historyAt(item.deviceId, at)}>{t("capture.openHistory")}</Link>
         {item.eventId !== null && (
@@ -136,7 +139,8 @@ function Stage({ item }: { item: Media }) {
       />
     );
   }
-  if (item.kind === "photo") return <img src={item.url} alt={label} onError={failed} />;
+  if (item.kind === "photo" || item.kind === "still")
+    return <img src={item.url} alt={label} onError={failed} />;
   if (item.kind === "sound") {
     // biome-ignore lint/a11y/useMediaCaption: terminals record no captions
     return <audio src={item.url} controls preload="metadata" aria-label={label} onError={failed} />;

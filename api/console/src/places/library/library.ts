@@ -4,7 +4,7 @@ import type { Query } from "../../api/call";
 import type { Media } from "../../api/types";
 import { withQuery } from "../../router";
 
-export const KINDS = ["capture", "photo", "film", "sound"] as const;
+export const KINDS = ["capture", "photo", "still", "film", "sound"] as const;
 export type Kind = (typeof KINDS)[number];
 /** Days that can be chosen; 0 is all. */
 export const SPANS = [0, 1, 7, 30] as const;
@@ -66,7 +66,7 @@ export function daysOf(items: readonly Media[], zone: string): readonly { day: s
   return days;
 }
 
-/** Milliseconds that a capture holds, or null. */
-export function lengthOf({ startTime, endTime }: Media): number | null {
-  return startTime && endTime ? Date.parse(endTime) - Date.parse(startTime) : null;
+/** Milliseconds that a film lasts, or null. */
+export function lengthOf({ duration, startTime, endTime }: Media): number | null {
+  return duration ?? (startTime && endTime ? Date.parse(endTime) - Date.parse(startTime) : null);
 }

@@ -11,6 +11,7 @@ const ICONS: Record<Media["kind"], IconName> = {
   capture: "camera",
   film: "camera",
   photo: "still",
+  still: "still",
   sound: "sound",
   file: "download",
 };
