@@ -82,7 +82,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "deliveries": {"cluster", "geocoding", "http", "messages", "words"},
         "devices": {"cluster", "files", "messages", "rules", "video", "words", "work"},
         "schedules": {"cluster", "messages", "work"},
-        "events": {"deliveries", "geocoding", "messages", "words", "work"},
+        "events": {"deliveries", "geocoding", "messages", "rules", "words", "work"},
         "gateway": {"devices", "files", "messages", "video", "words", "work"},
         "mailings": {"accounts", "deliveries", "messages", "words"},
         "reports": {"accounts", "deliveries", "events", "geocoding", "messages", "rules", "words", "work"},

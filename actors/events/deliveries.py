@@ -9,7 +9,14 @@ import msgspec
 import trio
 
 from motorpool.actors.deliveries.notice import EventFacts
-from motorpool.actors.events.matching import Subject, concerns, notificators_of, subject_of, wanted_by
+from motorpool.actors.events.matching import (
+    Subject,
+    concerns,
+    notificators_of,
+    subject_of,
+    wanted_by,
+    wants_all_alarms,
+)
 from motorpool.actors.geocoding.places import smallest_first
 from motorpool.actors.words.cameras import cameras_of
 from motorpool.actors.work.open_calendars import CalendarLook, OpenCalendars
@@ -151,7 +158,7 @@ class _Candidates:
         """Add a notification of this type."""
         wanted = candidate.wanted
         keys = wanted.alarms if self._by_alarm else wanted.geofence_ids
-        if not (keys or self._by_alarm):
+        if not keys and (not self._by_alarm or wants_all_alarms(wanted)):
             self._unrestricted.append(candidate)
         for key in keys:
             self._restricted.setdefault(key, []).append(candidate)
@@ -169,7 +176,8 @@ class _Candidates:
             for candidate in self._restricted.get(key, ())
             if concerns(candidate.wanted, subject)
         }
-        return [*self._unrestricted, *(found[number] for number in sorted(found))]
+        unrestricted = (each for each in self._unrestricted if concerns(each.wanted, subject))
+        return [*unrestricted, *(found[number] for number in sorted(found))]
 
 
 class _Notified(msgspec.Struct, frozen=True):

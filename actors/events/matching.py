@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from motorpool.storage.records import Event, Notification
+from motorpool.actors.rules.severity import INFO, is_as_severe, read_severity
+from motorpool.storage.records import Event, Notification, Severity
 
 COMMAND_OUTCOMES = frozenset({"commandResult", "queuedCommandSent", "queuedCommandFailed"})
 """Types of events that commands cause; a command that such an event caused could go on for ever."""
@@ -14,31 +15,39 @@ class Subject(NamedTuple):
     type: str
     alarms: frozenset[str]
     geofence_ids: frozenset[str]
+    severity: Severity | None = None
+    """The least one that is wanted, None: any; of an event its own."""
 
 
 def subject_of(event: Event) -> Subject:
     """Return what an event is about."""
-    return Subject(event.type, _listed(event.attributes.get("alarm")), frozenset({str(event.geofence_id)}))
+    geofence_ids = frozenset({str(event.geofence_id)})
+    return Subject(event.type, _listed(event.attributes.get("alarm")), geofence_ids, event.severity or INFO)
 
 
 def wanted_by(notification: Notification) -> Subject:
     """Return what events a notification concerns."""
     attributes = notification.attributes
     alarms, geofence_ids = _listed(attributes.get("alarms")), _listed(attributes.get("geofenceIds"))
-    return Subject(notification.type, alarms, geofence_ids)
+    return Subject(notification.type, alarms, geofence_ids, read_severity(attributes.get("severity")))
 
 
 def concerns(wanted: Subject, subject: Subject) -> bool:
-    """Return whether type, alarms and geofences that a notification wants are those of an event.
+    """Return whether type, alarms, severity and geofences that a notification wants are those of an event.
 
-    A notification of alarms names them in `alarms`; without, it concerns none. `geofenceIds` restricts a
-    notification to events of these geofences.
+    A notification of alarms names them in `alarms`, or says how severe they are; without either it concerns
+    none. `geofenceIds` restricts a notification to events of these geofences.
     """
-    if wanted.type != subject.type:
+    if wanted.type != subject.type or not is_as_severe(subject.severity, wanted.severity):
         return False
-    if subject.type == "alarm" and wanted.alarms.isdisjoint(subject.alarms):
+    if subject.type == "alarm" and not wants_all_alarms(wanted) and wanted.alarms.isdisjoint(subject.alarms):
         return False
     return not wanted.geofence_ids or not wanted.geofence_ids.isdisjoint(subject.geofence_ids)
+
+
+def wants_all_alarms(wanted: Subject) -> bool:
+    """Return whether a notification is for alarms of a severity, whatever they are."""
+    return wanted.severity is not None and not wanted.alarms
 
 
 def notificators_of(notification: Notification) -> tuple[str, ...]:

@@ -119,6 +119,7 @@ def _variables(facts: EventFacts, writer: _Writer) -> dict[str, str]:
         "value": writer.maintained(kind, attributes.get(kind)),
         "left": writer.minutes(attributes.get("left")),
         "driver": _line(facts.driver or attributes.get("driverUniqueId")),
+        "severity": writer.language.severities.get(facts.event.severity or "", ""),
     }
 
 
@@ -142,6 +143,8 @@ def _rows(
     labels = writer.language.labels
     yield labels["device"], _line(facts.device.name if facts.device is not None else "")
     yield labels["time"], writer.time(facts.event.event_time)
+    if facts.event.review is not None and variables["severity"]:
+        yield labels["severity"], variables["severity"]
     position = facts.position
     if position is not None:
         yield labels["position"], writer.coordinates(position)

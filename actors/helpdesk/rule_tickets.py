@@ -282,7 +282,17 @@ def _cause(event: Event, writer: ValueWriter) -> str:
 
 
 def _description(event: Event, selection: Selection, writer: ValueWriter) -> str:
-    """Return what a ticket about maintenance says; others say nothing."""
+    """Return how severe the event is, if it has to be looked at, and what a ticket about maintenance says."""
+    language = writer.language
+    lines = []
+    if event.review is not None and event.severity is not None:
+        lines.append(f"{language.labels['severity']}: {language.severities[event.severity]}")
+    if said := _maintenance(event, selection, writer):
+        lines.append(said)
+    return "\n".join(lines)
+
+
+def _maintenance(event: Event, selection: Selection, writer: ValueWriter) -> str:
     row = selection.maintenances.get(event.maintenance_id)
     if row is None:
         return ""

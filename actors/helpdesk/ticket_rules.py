@@ -13,8 +13,9 @@ from typing import Annotated, Any
 import msgspec
 
 from motorpool.actors.rules.event_types import EVENT_TYPES
+from motorpool.actors.rules.severity import is_as_severe
 from motorpool.codecs.channel_map import CHANNELS
-from motorpool.storage.records import Event
+from motorpool.storage.records import Event, Severity
 
 KEY = "ticketRules"
 """The attribute of a company."""
@@ -58,6 +59,8 @@ class RuleCondition(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     event_types: tuple[str, ...] = ()
     alarms: tuple[str, ...] = ()
     """Words of the attribute `alarm`, of which one must be there."""
+    severity: Severity | None = None
+    """The least severity of events; None: any."""
     device_ids: tuple[Id, ...] = ()
     group_ids: tuple[Id, ...] = ()
     """Groups of the device, and those above."""
@@ -242,7 +245,7 @@ def matches(rule: TicketRule, event: Event, group_ids: Collection[int]) -> bool:
         words = {word.strip() for word in stated.split(",")} if isinstance(stated, str) else set()
         if words.isdisjoint(when.alarms):
             return False
-    if not _concerns(rule, event, group_ids):
+    if not (is_as_severe(event.severity, when.severity) and _concerns(rule, event, group_ids)):
         return False
     return not when.maintenance_ids or event.maintenance_id in when.maintenance_ids
 

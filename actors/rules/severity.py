@@ -84,6 +84,16 @@ def severity_of(kind: str, attributes: Mapping[str, Any], configured: Severities
     return min(found, key=SEVERITIES.index)
 
 
+def is_as_severe(severity: Severity | None, least: Severity | None) -> bool:
+    """Whether an event of this severity, None is INFO, is at least as severe as `least`; with None any is."""
+    return least is None or SEVERITIES.index(severity or INFO) <= SEVERITIES.index(least)
+
+
+def read_severity(value: object) -> Severity | None:
+    """Return the severity that a value names; None if it names none."""
+    return next((each for each in SEVERITIES if each == value), None)
+
+
 def grade(events: Iterable[Event], configured: Severities) -> None:
     """Set severity and review of events that were just made, in place.
 

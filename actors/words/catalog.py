@@ -39,6 +39,8 @@ class Catalog:
         """By type of event, in the order in which the console offers them."""
         self.states: dict[str, str] = content["states"]
         """By status of a device."""
+        self.severities: dict[str, str] = content["severities"]
+        """By severity of events; in the middle of a sentence."""
         self.alarms: dict[str, str] = content["alarms"]
         """In the order in which the console offers them; in the middle of a sentence."""
         self.details: dict[str, str] = content["details"]
@@ -62,7 +64,7 @@ class Catalog:
 
 
 PARTS: Final = (
-    "labels names states alarms details attributes values texts subjects mails".split()  # noqa: SIM905
+    "labels names states severities alarms details attributes values texts subjects mails".split()  # noqa: SIM905
 )
 """The sections of which a language may lack some."""
 

@@ -6,6 +6,7 @@ from quart import Response
 from motorpool.actors.deliveries.notificators import NOTIFICATORS
 from motorpool.actors.messages.changes import NotificationChanged
 from motorpool.actors.rules.event_types import EVENT_TYPES
+from motorpool.actors.rules.severity import SEVERITIES, read_severity
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
@@ -75,6 +76,9 @@ class NotificationPolicy(LinkedPolicy[Notification]):
         """Refuse unknown types and notificators."""
         if sent.type not in EVENT_TYPES:
             raise BadRequest("type: not one of GET /notifications/types")
+        severity = sent.attributes.get("severity")
+        if severity is not None and read_severity(severity) is None:
+            raise BadRequest(f"attributes.severity: is none of {', '.join(SEVERITIES)}")
         for name in _names(sent.notificators):
             if name not in ACCEPTED:
                 raise BadRequest(f"notificators: {name[:40]} is not one of {', '.join(ACCEPTED)}")

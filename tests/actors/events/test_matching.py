@@ -40,6 +40,25 @@ def test_a_notification_of_alarms_names_them(alarms, reported, expected):
 
 
 @pytest.mark.parametrize(
+    ("wanted", "severity", "expected"),
+    [
+        ("WARNING", "CRITICAL", True),
+        ("WARNING", "WARNING", True),
+        ("WARNING", "INFO", False),
+        ("WARNING", None, False),
+        ("INFO", None, True),
+    ],
+)
+def test_a_severity_restricts_a_notification_to_events_that_are_as_severe(wanted, severity, expected):
+    for kind in ("deviceOverspeed", "alarm"):
+        notification = Notification(type=kind, attributes={"severity": wanted})
+        event = Event(type=kind, attributes={"alarm": "sos"}, severity=severity)
+        assert is_concerned(notification, event) is expected
+    named = Notification(type="alarm", attributes={"severity": wanted, "alarms": "powerCut"})
+    assert not is_concerned(named, alarm("sos", severity="CRITICAL"))
+
+
+@pytest.mark.parametrize(
     ("listed", "geofence_id", "expected"),
     [("3,5", 5, True), ("3,5", 4, False), (5, 5, True), ("", 4, True), ("35", 5, False), ("3", 0, False)],
 )

@@ -15,6 +15,7 @@ from motorpool.storage.records import (
     Geofence,
     Maintenance,
     Position,
+    Review,
     ServerSettings,
     User,
 )
@@ -97,6 +98,14 @@ def test_an_alarm_says_what_it_is_exactly():
     assert describe(EventFacts(event=event), Reader()) == "Phone in hand, level 1"
     portuguese = render(facts("", event=event), reads(language="pt_BR"))
     assert portuguese.subject == "Van <1>: alarme: telemóvel na mão, nível 1"
+
+
+def test_the_severity_of_what_waits_for_review_is_a_line():
+    attributes = {"alarm": "sos"}
+    event = Event(type="alarm", event_time=NOON, attributes=attributes, severity="CRITICAL", review=Review())
+    assert "\nSeverity: critical\n" in render(facts("", event=event), Reader()).text
+    assert "Gravidade: crítico" in render(facts("", event=event), reads(language="pt")).text
+    assert "Severity" not in render(facts("alarm"), Reader()).text
 
 
 def test_a_file_or_a_fault_of_a_camera_names_the_camera():

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motorpool.actors.helpdesk.ticket_rules import matches, read_rules, validate_change
+from motorpool.actors.rules.severity import SEVERITIES
 from motorpool.storage.records import Event
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -23,6 +24,7 @@ ids = st.lists(st.integers(1, 4), max_size=2)
             "groupIds": ids,
             "geofenceIds": ids,
             "maintenanceIds": ids,
+            "severity": st.sampled_from((None, *SEVERITIES)),
         }
     ),
     kind=st.sampled_from(TYPES),
@@ -31,8 +33,11 @@ ids = st.lists(st.integers(1, 4), max_size=2)
     groups=st.lists(st.integers(1, 4), max_size=3),
     geofence=st.integers(0, 4),
     maintenance=st.integers(0, 4),
+    severity=st.sampled_from((None, *SEVERITIES)),
 )
-def test_a_rule_is_about_the_events_of_its_lists(when, kind, alarm, device, groups, geofence, maintenance):
+def test_a_rule_is_about_the_events_of_its_lists(
+    when, kind, alarm, device, groups, geofence, maintenance, severity
+):
     stored = validate_change({}, {"ticketRules": [{"name": "x", "when": when}]}, 7)
     (rule,) = read_rules(stored)
     event = Event(
@@ -41,6 +46,7 @@ def test_a_rule_is_about_the_events_of_its_lists(when, kind, alarm, device, grou
         device_id=device,
         geofence_id=geofence,
         maintenance_id=maintenance,
+        severity=severity,
         attributes={} if alarm is None else {"alarm": ",".join(alarm)},
     )
     expected = kind in when["eventTypes"]
@@ -52,6 +58,8 @@ def test_a_rule_is_about_the_events_of_its_lists(when, kind, alarm, device, grou
         expected &= geofence in when["geofenceIds"]
     if when["maintenanceIds"]:
         expected &= maintenance in when["maintenanceIds"]
+    rank = {"CRITICAL": 2, "WARNING": 1, "INFO": 0, None: 0}
+    expected &= rank[severity] >= rank[when["severity"]]
     assert matches(rule, event, groups) == expected
 
 

@@ -11,6 +11,13 @@ TYPES = {
 }  # fmt: skip
 
 
+async def test_a_severity_is_one_of_three(served):
+    for value, status in (("CRITICAL", 200), (None, 200), ("SEVERE", 400), (1, 400)):
+        body = {"type": "alarm", "notificators": "web", "attributes": {"severity": value}}
+        answer = await served.admin.post("/notifications", json=body)
+        assert answer.status == status, answer.text
+
+
 async def test_there_are_29_types_and_each_can_be_notified_of(served):
     listed = (await served.admin.get("/notifications/types")).json()
     assert len(listed) == 29

@@ -10,7 +10,7 @@ from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEven
 from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.events import events
 from motorpool.storage.events.waiting import WaitingEvents
-from motorpool.storage.records import Event, Position
+from motorpool.storage.records import Event, Position, Review
 
 WAITING = WaitingEvents("ticket_rule_events", skips_locked=False)
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -75,7 +75,7 @@ async def truck(desk):
     return await make_device(desk, "Truck")
 
 
-async def test_the_subject_names_the_camera_that_fails(desk, truck):
+async def test_a_ticket_says_which_camera_fails_and_how_severe_that_is(desk, truck):
     names = {"attributes": {**truck["attributes"], "cameras": {"2": "front"}}}
     assert (await desk.chief.put(f"/devices/{truck['id']}", json={**truck, **names})).status == 200
     assert (await save_rules(desk, {**RULE, "when": {"eventTypes": ["alarm"]}})).status == 200
@@ -89,9 +89,15 @@ async def test_the_subject_names_the_camera_that_fails(desk, truck):
     )
     await positions.store(desk.database, [position_rows.pack_row(position)], [9])
     lost = alarm(truck["id"], 901, position_id=9)
-    lost = msgspec.structs.replace(lost, attributes={"alarm": "fault", "alarmDetail": "videoSignalLost"})
+    said = {"alarm": "fault", "alarmDetail": "videoSignalLost"}
+    lost = msgspec.structs.replace(lost, attributes=said, severity="WARNING", review=Review())
     await happen(desk.served, lost)
+    mild = msgspec.structs.replace(lost, id=902, event_time=NOON + timedelta(hours=2))
+    severe = {"when": {"eventTypes": ["alarm"], "severity": "CRITICAL"}}
+    assert (await save_rules(desk, {**RULE, **severe})).status == 200
+    await happen(desk.served, mild)
     (ticket,) = await tickets_of(desk)
+    assert ticket["description"] == "Severity: warning"
     assert ticket["subject"] == "Camera without signal, camera 2 (front): Truck"
 
 
