@@ -37,6 +37,25 @@ test("a wall is put together of the cameras of vehicles that are online, and sav
   expect(page.address).toBe(wall);
 });
 
+test("a wall has a map of the vehicle whose tile has the focus, if the reader wants one", async () => {
+  const server = serverOf(deviceOf(303, cameras), deviceOf(304, cameras));
+  server.positions = [positionOf(303, { speed: 10 }), positionOf(304, { speed: 0 })];
+  const page = await openPage("/live?tile=303.1&tile=304.1", server);
+  const second = await screen.findByRole("article", { name: "Van 304, camera 1" });
+  expect(screen.queryByRole("complementary", { name: "Where it is now" })).toBeNull();
+  await page.click("button", "Map");
+  const beside = await screen.findByRole("complementary", { name: "Where it is now" });
+  within(beside).getByRole("link", { name: "Van 303" });
+  within(second).getAllByRole("button")[0]?.focus();
+  await within(beside).findByRole("link", { name: "Van 304" });
+  await page.expectAccessible();
+  // Kept in this browser.
+  const again = await openPage(page.address, server);
+  await screen.findByRole("complementary", { name: "Where it is now" });
+  await again.click("button", "Map");
+  expect(screen.queryByRole("complementary", { name: "Where it is now" })).toBeNull();
+});
+
 test("vehicles that are offline or have no cameras are left out, and the search finds those that are offline", async () => {
   const server = serverOf(
     deviceOf(1, { ...cameras, name: "Online" }),

@@ -18,6 +18,8 @@ import {
   writeTile,
 } from "../../video/tiles";
 import { CameraChooser } from "./CameraChooser";
+import { wallMap } from "./mapShown";
+import { VehicleMapAside } from "./VehicleMapAside";
 import { WallBar } from "./WallBar";
 import { Whereabouts } from "./Whereabouts";
 import "./live.css";
@@ -72,61 +74,66 @@ export default function Live() {
     },
   });
 
+  const focused = tiles.find((tile) => writeTile(tile) === focus) ?? tiles[0];
   return (
     <div class="live">
       <WallBar tiles={tiles} layout={layout} onAdd={add} onLayout={(as) => show(tiles, { as })} />
       {tiles.length === 0 ? (
         <CameraChooser onAdd={add} />
       ) : (
-        <div
-          ref={wall}
-          class={layout === "1+5" ? "wall one-large" : "wall"}
-          style={{ "--columns": columnsOf(layout, tiles.length) }}
-        >
-          {tiles.map((tile, index) => {
-            const name = writeTile(tile);
-            const still = name !== (focus || writeTile(tiles[0] ?? tile)) && (stills || index >= STILLS_FROM);
-            return (
-              // biome-ignore lint/a11y/noStaticElementInteractions: dragging is also done by the keys 1 to 9
-              <div
-                key={name}
-                draggable
-                class={dragged === index ? "dragged" : ""}
-                onDragStart={() => setDragged(index)}
-                onDragEnd={() => setDragged(null)}
-                onDragOver={(event) => {
-                  if (dragged !== null) event.preventDefault();
-                }}
-                onDrop={(event) => {
-                  event.preventDefault();
-                  if (dragged !== null) show(moved(tiles, dragged, index));
-                  setDragged(null);
-                }}
-                onFocusCapture={() => {
-                  setFocus(name);
-                  chooseVehicle(tile.deviceId);
-                }}
-              >
-                <Tile
-                  {...tile}
-                  place={<Whereabouts deviceId={tile.deviceId} />}
-                  sound={sound === name}
-                  onSound={() => show(tiles, { heard: sound === name ? "" : name })}
-                  stills={still}
-                  onStillsForOthers={() => {
-                    setFocus(name);
-                    setStills(true);
+        <div class={wallMap.shown.value ? "live-body with-map" : "live-body"}>
+          <div
+            ref={wall}
+            class={layout === "1+5" ? "wall one-large" : "wall"}
+            style={{ "--columns": columnsOf(layout, tiles.length) }}
+          >
+            {tiles.map((tile, index) => {
+              const name = writeTile(tile);
+              const still =
+                name !== (focus || writeTile(tiles[0] ?? tile)) && (stills || index >= STILLS_FROM);
+              return (
+                // biome-ignore lint/a11y/noStaticElementInteractions: dragging is also done by the keys 1 to 9
+                <div
+                  key={name}
+                  draggable
+                  class={dragged === index ? "dragged" : ""}
+                  onDragStart={() => setDragged(index)}
+                  onDragEnd={() => setDragged(null)}
+                  onDragOver={(event) => {
+                    if (dragged !== null) event.preventDefault();
                   }}
-                  {...(still && {
-                    onChoose: () => setFocus(name),
-                    chooseLabel: t("live.move"),
-                    chooseIcon: "play",
-                  })}
-                  onRemove={() => show(tiles.filter((_, each) => each !== index))}
-                />
-              </div>
-            );
-          })}
+                  onDrop={(event) => {
+                    event.preventDefault();
+                    if (dragged !== null) show(moved(tiles, dragged, index));
+                    setDragged(null);
+                  }}
+                  onFocusCapture={() => {
+                    setFocus(name);
+                    chooseVehicle(tile.deviceId);
+                  }}
+                >
+                  <Tile
+                    {...tile}
+                    place={<Whereabouts deviceId={tile.deviceId} />}
+                    sound={sound === name}
+                    onSound={() => show(tiles, { heard: sound === name ? "" : name })}
+                    stills={still}
+                    onStillsForOthers={() => {
+                      setFocus(name);
+                      setStills(true);
+                    }}
+                    {...(still && {
+                      onChoose: () => setFocus(name),
+                      chooseLabel: t("live.move"),
+                      chooseIcon: "play",
+                    })}
+                    onRemove={() => show(tiles.filter((_, each) => each !== index))}
+                  />
+                </div>
+              );
+            })}
+          </div>
+          {wallMap.shown.value && focused && <VehicleMapAside id={focused.deviceId} isNamed />}
         </div>
       )}
     </div>

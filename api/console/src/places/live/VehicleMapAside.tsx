@@ -2,6 +2,7 @@ import { effect } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
+import { Link } from "../../Link";
 import type { VehicleMap } from "../../map/vehicleMap";
 import { device, position } from "../../state/fleet";
 import { useZones } from "../../state/zones";
@@ -18,9 +19,13 @@ const PACE_MS = 250;
 /** Streets can be told apart. */
 const ZOOM = 15;
 
-/** A map beside the cameras of a vehicle, which keeps it in the middle until the reader moves the map. */
-export function VehicleMapAside({ id }: { id: number }) {
+/**
+ * A map beside the cameras of a vehicle, which keeps it in the middle until the reader moves the map. With `isNamed` it
+ * says which vehicle that is.
+ */
+export function VehicleMapAside({ id, isNamed = false }: { id: number; isNamed?: boolean }) {
   const [follow, setFollow] = useState(true);
+  useEffect(() => setFollow(true), [id]);
   const shown = zonesShown.value;
   const zones = useZones(shown !== "none");
   const stage = useMap<VehicleMap>(async (container, given) => {
@@ -77,7 +82,14 @@ export function VehicleMapAside({ id }: { id: number }) {
           </>
         }
       />
-      <Whereabouts deviceId={id} />
+      <div class="live-map-of">
+        {isNamed && (
+          <Link to={`/vehicles/${id}`}>
+            <span translate={false}>{device(id).value?.name ?? `#${id}`}</span>
+          </Link>
+        )}
+        <Whereabouts deviceId={id} />
+      </div>
     </aside>
   );
 }

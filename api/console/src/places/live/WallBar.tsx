@@ -4,6 +4,7 @@ import { useKeys } from "../../keys/listen";
 import { Dialog } from "../../parts/Dialog";
 import { Field, Select } from "../../parts/Field";
 import { FilterBar } from "../../parts/FilterBar";
+import { Icon } from "../../parts/Icon";
 import { Picker } from "../../parts/Picker";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
@@ -12,6 +13,7 @@ import { deviceIds, deviceNow, loadDevice, positionNow } from "../../state/fleet
 import { session } from "../../state/session";
 import { camerasOf } from "../../video/channels";
 import { LAYOUTS, type Layout, type TileId, wallAddress } from "../../video/tiles";
+import { wallMap } from "./mapShown";
 import { deleteWall, type SavedWall, savedWalls, saveWall } from "./walls";
 
 interface WallBarProps {
@@ -84,6 +86,10 @@ export function WallBar({ tiles, layout, onAdd, onLayout }: WallBarProps) {
             />
           )}
           <div class="button-row">
+            <button type="button" aria-pressed={wallMap.shown.value} onClick={wallMap.toggle}>
+              <Icon name="map" size={18} />
+              {t("live.mapShown")}
+            </button>
             {!session.value?.temporary && (
               <button type="button" onClick={() => setSaving(true)}>
                 {t("live.save")}

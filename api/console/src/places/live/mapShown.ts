@@ -1,14 +1,22 @@
-/** Whether live pictures have a map beside them, kept in this browser. */
+/** Whether live pictures have a map beside them, those of one vehicle and walls, kept in this browser. */
 
 import { type ReadonlySignal, signal } from "@preact/signals";
 
-const KEY = "motorpool.liveMap";
-
-const shown = signal(localStorage.getItem(KEY) !== "none");
-export const mapShown: ReadonlySignal<boolean> = shown;
-
-export function toggleMap(): void {
-  shown.value = !shown.peek();
-  if (shown.peek()) localStorage.removeItem(KEY);
-  else localStorage.setItem(KEY, "none");
+interface MapShown {
+  shown: ReadonlySignal<boolean>;
+  toggle: () => void;
 }
+
+function kept(key: string, byDefault: boolean): MapShown {
+  const stored = localStorage.getItem(key);
+  const shown = signal(stored === null ? byDefault : stored !== "none");
+  function toggle(): void {
+    shown.value = !shown.peek();
+    localStorage.setItem(key, shown.peek() ? "shown" : "none");
+  }
+  return { shown, toggle };
+}
+
+export const vehicleMap = kept("motorpool.liveMap", true);
+/** A wall is full of pictures: it has a map for those who want one. */
+export const wallMap = kept("motorpool.wallMap", false);

@@ -11,7 +11,7 @@ import { useLoaded } from "../../state/responseCache";
 import { camerasOf } from "../../video/channels";
 import { fullScreen, Tile } from "../../video/Tile";
 import { columnsOf, wallAddress } from "../../video/tiles";
-import { mapShown, toggleMap } from "../live/mapShown";
+import { vehicleMap } from "../live/mapShown";
 import { VehicleMapAside } from "../live/VehicleMapAside";
 import "../live/live.css";
 import { VehicleHeader } from "./VehicleHeader";
@@ -76,7 +76,7 @@ function Cameras({ id }: { id: number }) {
   }
   const tiles = cameras.map((camera) => ({ deviceId: id, camera }));
   return (
-    <div class={mapShown.value ? "live-body with-map" : "live-body"}>
+    <div class={vehicleMap.shown.value ? "live-body with-map" : "live-body"}>
       <div ref={wall} class="wall" style={{ "--columns": columnsOf("auto", shown.length) }}>
         {shown.map((camera, index) => (
           <div key={camera} onFocusCapture={() => setAt(index)}>
@@ -98,13 +98,13 @@ function Cameras({ id }: { id: number }) {
             <Icon name="wall" size={18} />
             {t("live.toWall")}
           </Link>
-          <button type="button" aria-pressed={mapShown.value} onClick={toggleMap}>
+          <button type="button" aria-pressed={vehicleMap.shown.value} onClick={vehicleMap.toggle}>
             <Icon name="map" size={18} />
             {t("live.mapShown")}
           </button>
         </p>
       </div>
-      {mapShown.value && <VehicleMapAside key={id} id={id} />}
+      {vehicleMap.shown.value && <VehicleMapAside key={id} id={id} />}
     </div>
   );
 }
