@@ -11,6 +11,7 @@ import { startLive } from "../../state/live";
 import { checkSession, session, startSession } from "../../state/session";
 import { startClock } from "../../time/clock";
 import { startCaptures } from "../../video/recorded/captures";
+import { saveKeptStreets } from "../login/firstStreets";
 import { announceEvents } from "./alarms";
 import { keepFocus } from "./focus";
 import { linkWindows } from "./linkWindows";
@@ -24,6 +25,7 @@ export async function start(token: string | null): Promise<void> {
   applyTheme();
   startClock();
   startRouter(routes.map((route) => route.pattern));
+  if (await saveKeptStreets()) return;
   startKeys(() => session.value?.attributes["console.singleKeys"] !== false);
   for (let attempt = 0; session.value === undefined; attempt += 1) {
     try {

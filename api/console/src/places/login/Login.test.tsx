@@ -190,6 +190,27 @@ test("the set-up token goes along to the provider, in no address", async () => {
   expect(asked?.body).toEqual({ to: "/fleet" });
 });
 
+test("who becomes the first administrator by the provider is asked for streets too", async () => {
+  const server = unset();
+  server.answer("getServer", serverOf({ newServer: true, openIdEnabled: true, openIdForce: true }));
+  server.answer("beginOpenidByScript", () => new Response("https://provider.example/login?state=1"));
+  server.answer("changeServerSettings", { sections: [] });
+  const page = await openPage("/fleet#setup=s3t", server);
+  await page.click("radio", "None");
+  await page.expectAccessible();
+  await page.click("button", "Log in with your organization");
+  await waitFor(() => expect(page.left).toHaveLength(1));
+  expect(server.asked("changeServerSettings")).toEqual([]);
+  // Back from the provider.
+  server.user = { ...CLERK, administrator: true };
+  const back = await openPage("/fleet", server);
+  await waitFor(() => expect(back.left).toHaveLength(1));
+  expect(server.asked("changeServerSettings").map(({ body }) => body)).toEqual([
+    { map: { tiles: "none", file: null } },
+  ]);
+  expect(sessionStorage.getItem("motorpool.streets")).toBeNull();
+});
+
 test("log out leaves nothing of the fleet in page and browser", async () => {
   const server = new FakeServer();
   server.devices = [deviceOf(1)];

@@ -6,7 +6,10 @@ import { Field } from "../../parts/Field";
 import { sentenceOf } from "../../parts/Problem";
 import { go, location } from "../../router";
 import { server, session } from "../../state/session";
+import { StreetsChoice } from "../server/StreetsChoice";
+import type { Streets } from "../server/streets";
 import { Card } from "./Card";
+import { keepStreets, useUnsetStreets } from "./firstStreets";
 import { LoginForm } from "./LoginForm";
 import { ProviderLink } from "./ProviderLink";
 import { RegisterForm } from "./RegisterForm";
@@ -18,6 +21,8 @@ type View = "login" | "register" | "reset" | "forgotten";
 export default function Login() {
   const isNew = server.value?.newServer ?? false;
   const [view, setView] = useState<View>(linkTokens.passwordReset ? "reset" : isNew ? "register" : "login");
+  const [streets, setStreets] = useState<Streets>({ kind: "openfreemap", own: "", file: "" });
+  const asked = useUnsetStreets(isNew) ? streets : null;
   const [said, setSaid] = useState(linkTokens.openid === "cancelled" ? t("login.cancelled") : "");
 
   function done() {
@@ -49,8 +54,12 @@ export default function Login() {
         title={t(isNew ? "login.newServer" : "login.register")}
         text={t(isNew ? "login.newServerText" : "login.registerText")}
       >
-        {!server.value?.openIdForce && <RegisterForm isNew={isNew} onDone={done} />}
-        {isNew && server.value?.openIdEnabled && <ProviderLink />}
+        {!server.value?.openIdForce ? (
+          <RegisterForm isNew={isNew} streets={asked} onStreets={setStreets} onDone={done} />
+        ) : (
+          asked && <StreetsChoice value={asked} onChange={setStreets} />
+        )}
+        {isNew && server.value?.openIdEnabled && <ProviderLink onLeave={() => keepStreets(asked)} />}
         {!isNew && <Other onClick={() => setView("login")} label={t("login.haveAccount")} />}
       </Card>
     );

@@ -11,13 +11,14 @@ import { setupHeaders } from "./setup";
 const MAX_LENGTH = 1024;
 
 /** To the login at the OpenID provider, and from there to the present address. */
-export function ProviderLink() {
+export function ProviderLink({ onLeave = () => {} }: { onLeave?: () => void }) {
   const [busy, setBusy] = useState(false);
   const to = destination();
 
   /** The set-up token is in no address, so a request has to bring it. */
   async function begin() {
     setBusy(true);
+    onLeave();
     try {
       const answer = await fetch(address("/session/openid/auth"), {
         method: "POST",
@@ -35,7 +36,7 @@ export function ProviderLink() {
 
   if (!linkTokens.setup) {
     return (
-      <a class="button" href={withQuery("/api/session/openid/auth", { to })}>
+      <a class="button" href={withQuery("/api/session/openid/auth", { to })} onClick={onLeave}>
         {t("login.provider")}
       </a>
     );

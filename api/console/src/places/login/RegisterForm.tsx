@@ -1,25 +1,29 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { address, Problem, post, put } from "../../api/call";
-import { loadTexts, t } from "../../i18n/translate";
+import { t } from "../../i18n/translate";
 import { linkTokens } from "../../linkTokens";
 import { Field } from "../../parts/Field";
 import { sentenceOf } from "../../parts/Problem";
 import { login } from "../../state/session";
-import { type Streets, StreetsChoice, settingsOf } from "../server/StreetsChoice";
+import { StreetsChoice } from "../server/StreetsChoice";
+import { type Streets, settingsOf } from "../server/streets";
 import { PasswordField } from "./PasswordField";
 import { setupHeaders } from "./setup";
 
-/** The host of streets where nothing is set. */
-const DEFAULT_HOST = "https://tiles.openfreemap.org";
+interface RegisterFormProps {
+  isNew: boolean;
+  /** What the first administrator chooses; null where nobody is asked. */
+  streets: Streets | null;
+  onStreets: (streets: Streets) => void;
+  onDone: () => void;
+}
 
 /** Creates a user, on a new server its administrator, and logs in. */
-export function RegisterForm({ isNew, onDone }: { isNew: boolean; onDone: () => void }) {
+export function RegisterForm({ isNew, streets, onStreets, onDone }: RegisterFormProps) {
   const [said, setSaid] = useState("");
   const [busy, setBusy] = useState(false);
   const [asksToken] = useState(isNew && !linkTokens.setup);
   const [created, setCreated] = useState(false);
-  const [streets, setStreets] = useState<Streets>({ kind: "openfreemap", own: "", file: "" });
-  const asksStreets = useUnsetStreets(isNew);
 
   async function submit(event: SubmitEvent) {
     event.preventDefault();
@@ -32,7 +36,7 @@ export function RegisterForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
     try {
       if (!created) await create({ name: email, email, password });
       setCreated(true);
-      if (asksStreets && streets.kind !== "openfreemap") {
+      if (streets && streets.kind !== "openfreemap") {
         // Before any map is shown; the page is loaded anew, since its policy is that of another map.
         await post("/session", new URLSearchParams({ email, password }));
         await put("/server/settings", { map: settingsOf(streets) });
@@ -74,7 +78,7 @@ export function RegisterForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
         autocomplete="new-password"
         hint={t("login.registerText")}
       />
-      {asksStreets && <StreetsChoice value={streets} onChange={setStreets} />}
+      {streets && <StreetsChoice value={streets} onChange={onStreets} />}
       {said && (
         <p class="refusal" role="alert">
           {said}
@@ -85,20 +89,6 @@ export function RegisterForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
       </button>
     </form>
   );
-}
-
-/** Whether the first administrator is asked which streets the map shows: the server has the default, and texts are there. */
-function useUnsetStreets(isNew: boolean): boolean {
-  const [asks, setAsks] = useState(false);
-  useEffect(() => {
-    if (!isNew) return;
-    const answer = fetch(`${import.meta.env.BASE_URL}map.json`).then((each) => each.json());
-    Promise.all([answer as Promise<{ hosts: string[] }>, loadTexts("server")]).then(
-      ([{ hosts }]) => setAsks(hosts.join() === DEFAULT_HOST),
-      () => {},
-    );
-  }, [isNew]);
-  return asks;
 }
 
 async function create(user: { name: string; email: string; password: string }): Promise<void> {

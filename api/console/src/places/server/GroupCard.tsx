@@ -5,7 +5,7 @@ import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { PasswordField } from "../login/PasswordField";
 import { heldIn, SettingField } from "./SettingField";
-import { type Streets, StreetsChoice, settingsOf, streetsOf } from "./StreetsChoice";
+import { StreetsChoice } from "./StreetsChoice";
 import {
   type ChangeableSection,
   type Edits,
@@ -16,6 +16,7 @@ import {
   titleOf,
   written,
 } from "./settings";
+import { type Streets, settingsOf, streetsOf } from "./streets";
 
 interface GroupCardProps {
   group: Group;

@@ -1,30 +1,8 @@
 import { useId } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import { Field } from "../../parts/Field";
+import { KINDS, type Streets } from "./streets";
 import "./streets.css";
-
-const KINDS = ["openfreemap", "none", "own", "file"] as const;
-
-/** What the map shows over the outlines: `tiles` and `file` of `[map]` (docs/console.md#map). */
-export interface Streets {
-  kind: (typeof KINDS)[number];
-  /** The address of tiles or of a style of one's own. */
-  own: string;
-  /** The path of a file in the data folder of the server. */
-  file: string;
-}
-
-/** The choice that two settings are. */
-export function streetsOf(tiles: string, file: string): Streets {
-  if (tiles !== "openfreemap" && tiles !== "none") return { kind: "own", own: tiles, file };
-  return { kind: file && tiles !== "none" ? "file" : tiles, own: "", file };
-}
-
-/** The two settings that a choice is. */
-export function settingsOf({ kind, own, file }: Streets): { tiles: string; file: string | null } {
-  if (kind === "file") return { tiles: "openfreemap", file: file.trim() };
-  return { tiles: kind === "own" ? own.trim() : kind, file: null };
-}
 
 interface StreetsChoiceProps {
   value: Streets;
