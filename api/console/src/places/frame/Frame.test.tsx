@@ -1,5 +1,5 @@
 import { screen, waitFor, waitForElementToBeRemoved, within } from "@testing-library/preact";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openPage } from "../../testing/page";
 import { deviceOf, eventOf, positionOf, userOf, zoneOf } from "../../testing/records";
 import { FakeServer } from "../../testing/server";
@@ -19,6 +19,72 @@ test("an alarm is announced over any place, and one key leads to its proof", asy
   await screen.findByRole("heading", { name: "Alarm: emergency button" });
   await screen.findByRole("link", { name: "Van 8" });
   expect(page.address).toBe("/events/881");
+});
+
+test("an urgent alarm has a sound and a notice of the system, if the reader wants them", async () => {
+  const tones: number[] = [];
+  const notices: FakeNotice[] = [];
+  class FakeNotice {
+    static permission = "granted";
+    onclick = () => {};
+    close = vi.fn();
+    constructor(readonly text: string) {
+      notices.push(this);
+    }
+  }
+  class FakeAudio {
+    currentTime = 0;
+    destination = {};
+    resume = () => Promise.resolve();
+    createOscillator = () => {
+      const frequency = { value: 0 };
+      return {
+        frequency,
+        connect: (next: object) => next,
+        start: () => tones.push(frequency.value),
+        stop() {},
+      };
+    };
+    createGain = () => ({
+      gain: { setValueAtTime() {}, exponentialRampToValueAtTime() {} },
+      connect: (next: object) => next,
+    });
+  }
+  const server = new FakeServer();
+  server.devices = [deviceOf(8, { status: "online" })];
+  const [first, second] = [881, 882].map((id) => eventOf(id, { deviceId: 8, attributes: { alarm: "sos" } }));
+  if (!first || !second) throw new Error("two events");
+  server.answer("getEvent", second);
+  server.answer("listPositions", [positionOf(8)]);
+  server.user = userOf();
+  const silent = await openPage("/account", server);
+  vi.stubGlobal("Notification", FakeNotice);
+  vi.stubGlobal("AudioContext", FakeAudio);
+  await screen.findByRole("heading", { name: "Account" });
+  vi.spyOn(document, "hasFocus").mockReturnValue(false);
+  server.happen(first);
+  await screen.findByRole("alert");
+  expect([tones, notices]).toEqual([[], []]);
+  expect(silent.address).toBe("/account");
+
+  server.user = userOf({ attributes: { "console.noticeSound": true, "console.noticeSystem": true } });
+  const page = await openPage("/account", server);
+  vi.stubGlobal("Notification", FakeNotice);
+  vi.stubGlobal("AudioContext", FakeAudio);
+  await screen.findByRole("heading", { name: "Account" });
+  const looks = vi.spyOn(document, "hasFocus").mockReturnValue(false);
+  server.happen(second);
+  await screen.findByRole("alert");
+  expect(tones).toEqual([880, 660]);
+  expect(notices.map(({ text }) => text)).toEqual(["Alarm: emergency button: Van 8"]);
+  notices[0]?.onclick();
+  await screen.findByRole("heading", { name: "Alarm: emergency button" });
+  expect(page.address).toBe("/events/882");
+  // Who looks at the page hears it, and has its own notice alone.
+  looks.mockReturnValue(true);
+  server.happen(eventOf(883, { deviceId: 8, attributes: { alarm: "sos" } }));
+  await waitFor(() => expect(tones).toHaveLength(4));
+  expect(notices).toHaveLength(1);
 });
 
 test("vehicles that arrive while one types are found", async () => {
