@@ -561,12 +561,19 @@ def use_vehicles(f: Filled) -> None:
 
 
 def review_and_keep(f: Filled) -> None:
-    """Review events, keep a film, and change settings at run time."""
+    """Review events, keep a film and a still, and change settings at run time."""
     found = f.server.fetch_sql("select id from events where review ->> 'state' = 'OPEN' order by id limit 2")
     for (number,), state in zip(found, ("ACKNOWLEDGED", "DISMISSED"), strict=True):
         f.put(f"/events/{number}/review", {"state": state, "note": "Seen: äöü"}, by="mia")
     film = next(each for each in f.get("/media", by="mia")["items"] if each["kind"] == "capture")
     f.put(film["url"].removeprefix("/api"), {"kept": True}, by="mia")
+    still = {"channel": 1, "time": text(CLOCK.now() - timedelta(minutes=20))}
+    f.users["mia"].post(
+        f"/devices/{f.ids['filmed']}/stills",
+        params=still,
+        content=b"\x89PNG\r\n\x1a\n" + bytes(20),
+        headers={"Content-Type": "image/png"},
+    ).raise_for_status()
     changed = {"map": {"attribution": "Filled"}, "geocoder": {"key": "a-key-of-the-dump"}}
     f.put("/server/settings", {**changed, "currentPassword": f.server.password})
 
