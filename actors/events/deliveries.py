@@ -176,7 +176,11 @@ class _Candidates:
             for candidate in self._restricted.get(key, ())
             if concerns(candidate.wanted, subject)
         }
-        unrestricted = (each for each in self._unrestricted if concerns(each.wanted, subject))
+        unrestricted = (
+            each
+            for each in self._unrestricted
+            if each.wanted.severity is None or concerns(each.wanted, subject)
+        )
         return [*unrestricted, *(found[number] for number in sorted(found))]
 
 

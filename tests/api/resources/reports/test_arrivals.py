@@ -114,10 +114,19 @@ async def test_events_of_motion_are_the_ends_of_trips_and_stops(served, seed):
     ]
     assert len(turns) > 20
     ends = [(False, first), *turns, (None, last)]
+    # That it stood before its first position is not known.
+    is_brief = await database.fetch_value(
+        "select (select fix_time from positions where id = $2) - fix_time < interval '3 minutes'"
+        " from positions where id = $1 and $1 <> $2",
+        first,
+        turns[0][1],
+    )
     for is_moving, path, begin in ((True, "trips", "startPositionId"), (False, "stops", "positionId")):
         rows = await get(served, f"/reports/{path}?{span(START, END)}")
         # A trip or a stop without any length has its events, but is not listed.
         wanted = [one for (moving, one), (_, other) in pairwise(ends) if moving is is_moving and one != other]
+        if not is_moving and is_brief:
+            del wanted[0]
         assert [row[begin] for row in rows] == wanted
         # A report that begins later continues what had begun before it.
         later = START + timedelta(days=1, hours=7)

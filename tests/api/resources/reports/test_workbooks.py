@@ -286,14 +286,15 @@ async def test_a_client_that_prefers_a_workbook_gets_one(served):
 async def test_a_workbook_has_limits(starting):
     async with starting(reports=ReportSettings(most_rows=2, workbooks_per_user=1)) as served:
         device_id = await served.device(served.admin, "1")
-        await served.report(*(served.position(device_id, MAY + index * MINUTE) for index in range(3)))
+        step = 4 * MINUTE
+        await served.report(*(served.position(device_id, MAY + index * step) for index in range(3)))
         answer = await served.admin.get(f"/reports/route/xlsx?{span()}")
         assert (answer.status, answer.text) == (
             400,
             "the report has more than 2 rows; ask for a shorter span",
         )
         # The sheets of a workbook count together: there is no trip, a stop, and 2 positions.
-        answer = await served.admin.get(f"/reports/history/xlsx?{span(MAY, MAY + MINUTE)}")
+        answer = await served.admin.get(f"/reports/history/xlsx?{span(MAY, MAY + step)}")
         assert answer.status == 400
         with served.context.limits.workbooks.running(served.admin_id):
             answer = await served.admin.get(f"/reports/route/xlsx?{span()}")
