@@ -2,9 +2,9 @@
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.actors.reports.brute_force import intervals
+from tests.actors.reports.brute_force import intervals, turns
 from tests.actors.reports.random_tracks import RUNS, track, with_lost_places
 
 from motorpool.actors.reports.segments import Carry, Segmenter
@@ -47,10 +47,17 @@ def expected(points, first, last):
     ]
 
 
+def are_in_order(points):
+    """Whether each stop begins after the trip that it ends: the machine sees to that, the brute force not."""
+    began = [index for _, index, _ in turns(points)]
+    return began == sorted(began)
+
+
 @settings(max_examples=300)
 @given(RUNS, st.booleans(), LOST, st.integers(0, 60))
 def test_a_whole_track_is_cut_as_the_brute_force_does(runs, is_eastward, lost, cut):
     points = with_lost_places(track(runs, is_eastward=is_eastward), lost)
+    assume(are_in_order(points))
     assert found(points, 0, len(points), cut) == expected(points, 0, len(points))
 
 
@@ -58,6 +65,7 @@ def test_a_whole_track_is_cut_as_the_brute_force_does(runs, is_eastward, lost, c
 @given(RUNS, LOST, st.integers(0, 59), st.integers(0, 60))
 def test_a_span_continues_what_began_before_it(runs, lost, first, length):
     points = with_lost_places(track(runs), lost)
+    assume(are_in_order(points))
     # Both ends between points of different times, as spans of time are.
     times = sorted({point.time for point in points})
     begin = times[first % len(times)]
