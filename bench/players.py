@@ -2,16 +2,15 @@
 
 import base64
 import json
-import os
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
 
 import msgspec
 
+from motorpool.bench.chromium import run_in_chromium
 from motorpool.bench.options import BenchError
 
 GAP_SECONDS = 6.0
@@ -51,27 +50,20 @@ def play_in_chromium(
     Raises:
         BenchError: Chromium or Playwright is missing, or playback does not start.
     """
-    command = [sys.executable, "-m", "motorpool.bench.load.browser", url, email, "--seconds", str(seconds)]
-    if playlist is not None:
-        command += ["--playlist", playlist]
+    options = [] if playlist is None else ["--playlist", playlist]
     if stock:
-        command.append("--stock")
-    try:
-        done = subprocess.run(
-            command,
-            env=os.environ | {"MOTORPOOL_BROWSER_PASSWORD": password},
-            capture_output=True,
-            text=True,
-            timeout=seconds + START_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise BenchError("Chromium did not finish in time") from None
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
-        named = [line for line in lines if "Error" in line] or lines or ["no output"]
-        raise BenchError(f"Chromium: {named[-1]}")
-    found = json.loads(done.stdout.splitlines()[-1])
+        options.append("--stock")
+    line = run_in_chromium(
+        "load.browser",
+        url,
+        email,
+        "--seconds",
+        str(seconds),
+        *options,
+        password=password,
+        seconds=seconds + START_SECONDS,
+    )
+    found = json.loads(line)
     ages = tuple(found["ages"])
     complaints = tuple(found["complaints"])
     return Played(

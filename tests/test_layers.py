@@ -139,7 +139,8 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "options.py": {"figures.py"},
         "replay.py": {"target.py", "traffic_recording.py"},
         "free_ports.py": {"options.py"},
-        "players.py": {"options.py"},
+        "chromium.py": {"options.py"},
+        "players.py": {"chromium.py", "options.py"},
         "references.py": {"options.py"},
         "server.py": {"free_ports.py", "machine.py", "options.py"},
         "growth.py": {"machine.py", "server.py"},
@@ -162,6 +163,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "main.py": {"figures.py", "jobs", "machine.py", "options.py", "scenarios"},
         "phases": {
             "checks",
+            "chromium.py",
             "figures.py",
             "jobs",
             "load",
@@ -175,6 +177,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "roads": set(),
         "scenarios": {
             "checks",
+            "chromium.py",
             "cluster",
             "figures.py",
             "free_ports.py",

@@ -1,14 +1,10 @@
 """The jobs of an operator in the console, before the fleet of the demonstration, each beside its budget."""
 
-import os
-import subprocess
-import sys
-
 import msgspec
 
+from motorpool.bench.chromium import run_in_chromium
 from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.jobs.budgets import JOBS, Done, Job
-from motorpool.bench.options import BenchError
 from motorpool.bench.server import Demonstration
 
 _SECONDS = 1800.0
@@ -22,22 +18,17 @@ def do_jobs(shown: Demonstration, numbers: tuple[int, ...]) -> list[Done]:
         BenchError: Chromium or Playwright is missing, or no vehicle of the demonstration drives.
     """
     reports = f"http://{shown.server.host}:{shown.server.osmand_port}/"
-    command = [sys.executable, "-m", "motorpool.bench.jobs.program", shown.server.url, shown.email, reports]
-    try:
-        done = subprocess.run(
-            [*command, "--jobs", *map(str, numbers)],
-            env=os.environ | {"MOTORPOOL_BROWSER_PASSWORD": shown.password},
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise BenchError("Chromium did not finish its jobs in time") from None
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or ["no output"]
-        raise BenchError(f"the jobs: {lines[-1]}")
-    return msgspec.json.decode(done.stdout.splitlines()[-1], type=list[Done])
+    line = run_in_chromium(
+        "jobs.program",
+        shown.server.url,
+        shown.email,
+        reports,
+        "--jobs",
+        *map(str, numbers),
+        password=shown.password,
+        seconds=_SECONDS,
+    )
+    return msgspec.json.decode(line, type=list[Done])
 
 
 def add_figures(name: str, done: list[Done], summary: Summary) -> None:

@@ -1,8 +1,5 @@
 """The console before a large fleet: first view, frames, changes; a wall; the jobs of an operator."""
 
-import os
-import subprocess
-import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice
@@ -12,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from motorpool.bench.chromium import run_in_chromium
 from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.jobs.budgets import NUMBERS
 from motorpool.bench.load.console_page import (
@@ -166,23 +164,17 @@ def _browse(server: Server, kind: type[View], seconds: float, *arguments: str) -
     Raises:
         BenchError: Chromium or Playwright is missing, or the page does not get so far.
     """
-    command: list[str] = [sys.executable, "-m", "motorpool.bench.load.console_page", server.url, EMAIL]
-    try:
-        done = subprocess.run(
-            [*command, "--seconds", f"{seconds:g}", *arguments],
-            env=os.environ | {"MOTORPOOL_BROWSER_PASSWORD": server.password},
-            capture_output=True,
-            text=True,
-            timeout=3 * seconds + BROWSER_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise BenchError("Chromium did not finish in time") from None
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
-        named = [line for line in lines if "Error" in line] or lines or ["no output"]
-        raise BenchError(f"Chromium: {named[-1]}")
-    return msgspec.json.decode(done.stdout.splitlines()[-1], type=kind)
+    line = run_in_chromium(
+        "load.console_page",
+        server.url,
+        EMAIL,
+        "--seconds",
+        f"{seconds:g}",
+        *arguments,
+        password=server.password,
+        seconds=3 * seconds + BROWSER_SECONDS,
+    )
+    return msgspec.json.decode(line, type=kind)
 
 
 def _origins(count: int) -> list[tuple[float, float]]:
