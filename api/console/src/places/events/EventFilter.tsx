@@ -5,11 +5,11 @@ import { Icon } from "../../parts/Icon";
 import { Picker } from "../../parts/Picker";
 import { spanText, TimeField } from "../../parts/TimeField";
 import { go } from "../../router";
-import { deviceIds, deviceNow } from "../../state/fleet";
 import { read, useLoaded } from "../../state/responseCache";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import { resolveSpan } from "../../time/spans";
+import { VehiclePicker } from "../fleet/VehiclePicker";
 import { addressOf, type EventFilters } from "./filters";
 import { kindChoices, kindName, kindsOf, parametersOf } from "./kinds";
 
@@ -80,18 +80,13 @@ function setIn({ deviceId, groupId, kinds }: EventFilters, ofVehicle: boolean): 
 
 function Whose({ filters, set }: { filters: EventFilters; set: (change: Partial<EventFilters>) => void }) {
   const groups = useLoaded("groups", () => read<Group[]>("/groups", { excludeAttributes: true }));
-  const vehicles = deviceIds.value.map((id) => {
-    const found = deviceNow(id);
-    return { id, name: found?.name ?? "", note: found?.uniqueId ?? "" };
-  });
   return (
     <>
-      <Picker
+      <VehiclePicker
         label={t("event.vehicle")}
-        items={vehicles}
         value={filters.deviceId}
         noneLabel={t("event.allVehicles")}
-        onChange={(id) => set({ deviceId: id === null ? null : Number(id) })}
+        onChange={(deviceId) => set({ deviceId })}
       />
       {groups.value && groups.value.length > 0 && (
         <Picker

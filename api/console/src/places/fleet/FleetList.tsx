@@ -19,6 +19,7 @@ import { FleetRow, rowHeight } from "./FleetRow";
 import { FoundPlaces } from "./FoundPlaces";
 import { type Filters, filtersOf } from "./filters";
 import { drawerOpen, foldList, listSize, showList } from "./listSize";
+import { NoVehicles } from "./NoVehicles";
 import type { Filtered } from "./useFilteredVehicles";
 import { type MenuAt, VehicleMenu } from "./VehicleMenu";
 import { STATES, type VehicleState } from "./vehicleState";
@@ -246,16 +247,7 @@ function isFiltered({ keyword, status, groupId }: Filters): boolean {
 }
 
 function Nothing({ hasFilters }: { hasFilters: boolean }) {
-  if (!hasFilters)
-    return (
-      <Empty icon="car" title={t("fleet.empty")} text={t("fleet.emptyText")}>
-        {may("addDevices") && (
-          <Link class="button primary" to="/connect">
-            {t("fleet.connect")}
-          </Link>
-        )}
-      </Empty>
-    );
+  if (!hasFilters) return <NoVehicles />;
   return (
     <Empty icon="search" title={t("fleet.noMatch")} text={t("fleet.noMatchText")}>
       <button type="button" onClick={() => go("/fleet")}>

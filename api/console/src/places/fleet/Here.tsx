@@ -13,7 +13,7 @@ import { Icon } from "../../parts/Icon";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { snapshot } from "../../state/fleet";
-import { useLoaded } from "../../state/responseCache";
+import { type Loaded, useLoaded } from "../../state/responseCache";
 import { may, server, session, style } from "../../state/session";
 import { useZones } from "../../state/zones";
 import { hasPlace } from "./filters";
@@ -99,20 +99,11 @@ interface PlaceProps {
   longitude: number;
 }
 
-function Address({ latitude, longitude }: { latitude: number; longitude: number }) {
+function Address({ latitude, longitude }: PlaceProps) {
   const found = useLoaded(`address ${latitude} ${longitude}`, (signal) =>
     get<string>("/server/geocode", { latitude, longitude }, signal),
   );
-  return (
-    <div>
-      <dt>{t("vehicle.address")}</dt>
-      <dd>
-        {found.problem === null
-          ? (found.value ?? t("common.loading")) || t("common.none")
-          : sentenceOf(found.problem)}
-      </dd>
-    </div>
-  );
+  return <Fact name={t("vehicle.address")} of={found} text={(address) => address || null} />;
 }
 
 /** The town, which the server knows without a geocoder. */
@@ -120,16 +111,24 @@ function Town({ latitude, longitude }: PlaceProps) {
   const found = useLoaded(`town ${latitude} ${longitude}`, (signal) =>
     get<NearTown>("/places/town", { latitude, longitude }, signal),
   );
+  return <Fact name={t("map.town")} of={found} text={({ place }) => place} />;
+}
+
+interface FactProps<T> {
+  name: string;
+  of: Loaded<T>;
+  /** What it says; null: nothing. */
+  text: (value: T) => string | null;
+}
+
+/** What the server tells of the place, once it does. */
+function Fact<T>({ name, of, text }: FactProps<T>) {
+  const { value, problem } = of;
+  const said = value === undefined ? t("common.loading") : (text(value) ?? t("common.none"));
   return (
     <div>
-      <dt>{t("map.town")}</dt>
-      <dd>
-        {found.problem === null
-          ? found.value
-            ? (found.value.place ?? t("common.none"))
-            : t("common.loading")
-          : sentenceOf(found.problem)}
-      </dd>
+      <dt>{name}</dt>
+      <dd>{problem === null ? said : sentenceOf(problem)}</dd>
     </div>
   );
 }

@@ -3,9 +3,8 @@ import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
 import { FilterBar } from "../../parts/FilterBar";
 import { Icon } from "../../parts/Icon";
-import { Picker } from "../../parts/Picker";
 import { go } from "../../router";
-import { deviceIds, deviceNow } from "../../state/fleet";
+import { VehiclePicker } from "../fleet/VehiclePicker";
 import { addressOf, type Filters, KINDS, SPANS } from "./library";
 
 const REST_MS = 300;
@@ -19,10 +18,6 @@ export function LibraryFilter({ filters }: { filters: Filters }) {
   useKeys("anywhere", { search: () => field.current?.select() });
   useEffect(() => setText(filters.text), [filters.text]);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const vehicles = deviceIds.value.map((id) => {
-    const found = deviceNow(id);
-    return { id, name: found?.name ?? "", note: found?.uniqueId ?? "" };
-  });
   return (
     <search>
       <FilterBar
@@ -52,12 +47,11 @@ export function LibraryFilter({ filters }: { filters: Filters }) {
           </div>
         }
       >
-        <Picker
+        <VehiclePicker
           label={t("library.vehicle")}
-          items={vehicles}
           value={filters.deviceId}
           noneLabel={t("library.allVehicles")}
-          onChange={(id) => set({ deviceId: id === null ? null : Number(id) })}
+          onChange={(deviceId) => set({ deviceId })}
         />
         <fieldset class="chips" aria-label={t("library.kinds")}>
           {KINDS.map((kind) => {

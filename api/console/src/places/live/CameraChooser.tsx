@@ -16,10 +16,10 @@ import {
   positionNow,
   wantDevice,
 } from "../../state/fleet";
-import { may } from "../../state/session";
 import { cameraLabel, cameraOf } from "../../video/cameraNames";
 import { camerasOf } from "../../video/channels";
 import { readTiles, type TileId } from "../../video/tiles";
+import { NoVehicles } from "../fleet/NoVehicles";
 import { useBeat } from "../fleet/useBeat";
 import { StatusMark } from "../vehicle/StatusMark";
 import { offered } from "./cameraChoice";
@@ -96,13 +96,7 @@ export function CameraChooser({ onAdd }: { onAdd: (tiles: readonly TileId[]) => 
         ) : vehicles.length === 0 && keyword ? (
           <Empty icon="search" title={t("live.noneFound")} />
         ) : deviceIds.value.length === 0 ? (
-          <Empty icon="car" title={t("fleet.empty")} text={t("fleet.emptyText")}>
-            {may("addDevices") && (
-              <Link class="button primary" to="/connect">
-                {t("fleet.connect")}
-              </Link>
-            )}
-          </Empty>
+          <NoVehicles />
         ) : vehicles.length === 0 ? (
           <Empty icon="camera" title={t("live.noneOnline")} text={t("live.noneOnlineText")} />
         ) : (

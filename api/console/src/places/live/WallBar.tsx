@@ -5,14 +5,14 @@ import { Dialog } from "../../parts/Dialog";
 import { Field, Select } from "../../parts/Field";
 import { FilterBar } from "../../parts/FilterBar";
 import { Icon } from "../../parts/Icon";
-import { Picker } from "../../parts/Picker";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { go } from "../../router";
-import { deviceIds, deviceNow, loadDevice, positionNow } from "../../state/fleet";
+import { loadDevice, positionNow } from "../../state/fleet";
 import { session } from "../../state/session";
 import { camerasOf } from "../../video/channels";
 import { LAYOUTS, type Layout, type TileId, wallAddress } from "../../video/tiles";
+import { VehiclePicker } from "../fleet/VehiclePicker";
 import { wallMap } from "./mapShown";
 import { deleteWall, type SavedWall, savedWalls, saveWall } from "./walls";
 
@@ -35,17 +35,13 @@ export function WallBar({ tiles, layout, onAdd, onLayout }: WallBarProps) {
     },
   });
   const walls = savedWalls();
-  const vehicles = deviceIds.value.map((id) => {
-    const found = deviceNow(id);
-    return { id, name: found?.name ?? "", note: found?.uniqueId ?? "" };
-  });
-  async function add(id: string | number | null) {
+  async function add(id: number | null) {
     if (id === null) return;
     try {
-      const found = await loadDevice(Number(id));
+      const found = await loadDevice(id);
       const cameras = found ? camerasOf(found, positionNow(found.id)) : [];
       if (cameras.length === 0) toast(t("live.noCamerasText"), "bad");
-      else onAdd(cameras.map((camera) => ({ deviceId: Number(id), camera })));
+      else onAdd(cameras.map((camera) => ({ deviceId: id, camera })));
     } catch (problem) {
       toast(sentenceOf(problem), "bad");
     }
@@ -55,10 +51,9 @@ export function WallBar({ tiles, layout, onAdd, onLayout }: WallBarProps) {
       <h1>{t("live.title")}</h1>
       {tiles.length > 0 && (
         <FilterBar label={t("live.wall")}>
-          <Picker
+          <VehiclePicker
             label={t("live.add")}
             placeholder={t("common.search")}
-            items={vehicles}
             value={null}
             onChange={(id) => void add(id)}
           />

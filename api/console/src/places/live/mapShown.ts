@@ -1,4 +1,4 @@
-/** Whether live pictures have a map beside them, those of one vehicle and walls, kept in this browser. */
+/** Whether a map is shown beside live pictures: of one vehicle, and of a wall. Kept in this browser. */
 
 import { type ReadonlySignal, signal } from "@preact/signals";
 
