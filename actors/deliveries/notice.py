@@ -28,7 +28,7 @@ class EventFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cameras(self) -> Sequence[int]:
-        """The cameras that the event is about: that of its file, or those that its alarm is about."""
+        """The cameras that the event is about (`cameras_of`)."""
         return cameras_of(self.event, self.position)
 
     @property

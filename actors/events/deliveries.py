@@ -289,7 +289,7 @@ async def _facts(transaction: Queries, events: Sequence[Event], link: str) -> li
             zones=zones_of.get(event.position_id, ()),
             maintenance=maintenance_rows.get(event.maintenance_id),
             driver=names.get(driver_ids[event.id], driver_ids[event.id]),
-            camera_names=cameras.get(event.device_id, camera_names.NO_NAMES),
+            camera_names=cameras[event.device_id],
             link=f"{link}/event/{event.id}" if link else "",
         )
         for event in events

@@ -33,7 +33,7 @@ def wanted_by(notification: Notification) -> Subject:
 
 
 def concerns(wanted: Subject, subject: Subject) -> bool:
-    """Return whether type, alarms, severity and geofences that a notification wants are those of an event.
+    """Return whether an event has the type, alarms, severity and geofences that a notification wants.
 
     A notification of alarms names them in `alarms`, or says how severe they are; without either it concerns
     none. `geofenceIds` restricts a notification to events of these geofences.

@@ -65,7 +65,7 @@ async def with_camera(q: Queries, attributes: Mapping[str, Any]) -> dict[str, An
     if not (device_id and channel):
         return {**attributes}
     names = await camera_names.names_of(q, (device_id,))
-    name = names.get(device_id, camera_names.NO_NAMES).get(str(channel))
+    name = names[device_id].get(str(channel))
     return {**attributes} if name is None else {**attributes, "camera": name}
 
 

@@ -23,7 +23,6 @@ from motorpool.actors.words.values import ValueWriter, capitalized
 from motorpool.storage.accounts import server
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import camera_names, positions
-from motorpool.storage.devices.camera_names import NO_NAMES
 from motorpool.storage.helpdesk import ticket_captures, ticket_rules
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketCategory
 from motorpool.storage.helpdesk.ticket_captures import TicketCapture
@@ -148,7 +147,7 @@ class RuleTickets:
             position = await _position_of(transaction, event)
             cameras = cameras_of(event, position)
             names = await camera_names.names_of(transaction, {device.id} if cameras else ())
-            cause = writer.with_cameras(_cause(event, writer), cameras, names.get(device.id, NO_NAMES))
+            cause = writer.with_cameras(_cause(event, writer), cameras, names[device.id])
             ticket = msgspec.structs.replace(
                 ticket,
                 branch_id=usable.branch_id,

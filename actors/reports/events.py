@@ -9,7 +9,14 @@ import msgspec
 
 from motorpool.actors.deliveries.notice import EventFacts
 from motorpool.actors.reports.items import GeofenceVisit
-from motorpool.actors.reports.names import Visible, driver_names, in_words, visible_ids, with_addresses
+from motorpool.actors.reports.names import (
+    Visible,
+    driver_names,
+    in_words,
+    may_see,
+    visible_ids,
+    with_addresses,
+)
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
 from motorpool.actors.words.cameras import cameras_of
 from motorpool.storage.database.database import Database
@@ -48,20 +55,11 @@ async def events_of(
     batches = report_rows.stream_events(sources.database, device_ids, query.start, query.end, types=types)
     async with aclosing(batches):
         async for found in batches:
-            yield [event for event in found if _is_wanted(event, alarms) and _may_see(event, visible)]
+            yield [event for event in found if _is_wanted(event, alarms) and may_see(event, visible)]
 
 
 def _is_wanted(event: Event, alarms: frozenset[str]) -> bool:
     return not alarms or event.type != "alarm" or event.attributes.get("alarm") in alarms
-
-
-def _may_see(event: Event, visible: Visible) -> bool:
-    if visible is None:
-        return True
-    geofences, maintenance = visible
-    return (not event.geofence_id or event.geofence_id in geofences) and (
-        not event.maintenance_id or event.maintenance_id in maintenance
-    )
 
 
 class EventRow(msgspec.Struct, frozen=True):
@@ -93,7 +91,7 @@ async def event_rows(sources: Sources, viewer: Viewer, found: Sequence[Event]) -
                 maintenance=maintenance.get(event.maintenance_id),
                 position=found_at.get(event.position_id),
                 driver=drivers.get(_driver_of(event), ""),
-                camera_names=cameras.get(event.device_id, camera_names.NO_NAMES),
+                camera_names=cameras[event.device_id],
             ),
             places.get(event.position_id),
         )

@@ -9,7 +9,7 @@ from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.plain_tables import DRIVERS, GEOFENCES, MAINTENANCE
-from motorpool.storage.records import User
+from motorpool.storage.records import Event, User
 
 
 class AddressedPoint(Point, Protocol):
@@ -43,6 +43,16 @@ async def visible_ids(database: Database, user: User) -> Visible:
     query = ListQuery(accessible_to=user.id)
     geofences = await GEOFENCES.ids(database, query)
     return frozenset(geofences), frozenset(await MAINTENANCE.ids(database, query))
+
+
+def may_see(event: Event, visible: Visible) -> bool:
+    """Return whether a viewer may see the geofence or the maintenance that an event is about."""
+    if visible is None:
+        return True
+    geofences, maintenance = visible
+    return (not event.geofence_id or event.geofence_id in geofences) and (
+        not event.maintenance_id or event.maintenance_id in maintenance
+    )
 
 
 async def with_addresses(sources: Sources, points: Sequence[AddressedPoint]) -> list[str | None]:

@@ -42,7 +42,7 @@ async def route_rows(sources: Sources, viewer: Viewer, found: Sequence[Position]
     del viewer
     filmed = {each.device_id for each in found if names_cameras(each.attributes)}
     names = await camera_names.names_of(sources.database, filmed)
-    return [RouteRow(each, names.get(each.device_id, camera_names.NO_NAMES)) for each in found]
+    return [RouteRow(each, names[each.device_id]) for each in found]
 
 
 class CombinedPart(NamedTuple):

@@ -17,13 +17,7 @@ from motorpool.actors.reports.days import TICK, Piece, pieces
 from motorpool.actors.reports.figures import EndPoint, end_point
 from motorpool.actors.reports.segments import Carry, Segment, Segmenter
 from motorpool.actors.reports.sources import Sources
-from motorpool.actors.rules.trip_detection import (
-    MAX_SECONDS,
-    TrackPoint,
-    TripSettings,
-    TripState,
-    advance,
-)
+from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import report_days
 from motorpool.storage.reports import report_rows
@@ -342,11 +336,10 @@ class _Run:
     def _close(self, is_moving: bool, end: EndPoint, max_speed: float, centimetres: int) -> None:
         start = self._start
         assert start is not None
-        if self._is_new and not (self.found or is_moving):
-            # It is not known to have stood before its first position.
-            least = timedelta(seconds=min(self._settings.min_duration, MAX_SECONDS))
-            if end.fix_time - start.fix_time < least:
-                return
+        # It is not known to have stood before its first position.
+        is_first = self._is_new and not (self.found or is_moving)
+        if is_first and end.fix_time - start.fix_time < self._settings.limits.span:
+            return
         if start.position_id != end.position_id:
             highest = max(self._max_speed, max_speed)
             self.found.append(Ends(is_moving, start, end, highest, self._centimetres + centimetres))

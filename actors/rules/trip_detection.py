@@ -108,7 +108,7 @@ class TripSettings(msgspec.Struct, frozen=True, dict=True):
     near to it. 0: none is."""
 
     @cached_property
-    def limits(self) -> "Limits":
+    def limits(self) -> Limits:
         """What follows from them."""
         duration = min(self.min_duration, MAX_SECONDS)
         span = timedelta(seconds=duration)

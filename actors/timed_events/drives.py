@@ -1,7 +1,7 @@
 """When devices drove, as their events of motion say. Pure.
 
-A large fleet has millions of drives in four weeks, so they are packed: those of each device are one `bytes`
-object, with 32 bytes for each drive.
+A large fleet has millions of drives in four weeks, so they are packed: each device has one `bytes` object,
+with 32 bytes for each drive.
 """
 
 import struct

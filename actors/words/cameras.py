@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeGuard
 
+from motorpool.codecs.devices.attributes import set_bits
 from motorpool.storage.devices.camera_names import NO_NAMES, CameraNames
 from motorpool.storage.records import Event, Position
 
@@ -21,7 +22,9 @@ def camera_number(number: int, names: CameraNames = NO_NAMES) -> str:
 
 
 def cameras_of(event: Event, position: Position | None) -> Sequence[int]:
-    """Return the cameras that an event is about: that of its file, or those that its alarm calls faulty."""
+    """Return the cameras that an event is about: the one that recorded its file, or the ones that its alarm
+    reports as faulty.
+    """
     if position is None:
         return ()
     if event.type == "media":
@@ -48,4 +51,4 @@ def names_cameras(attributes: Iterable[str]) -> bool:
 def _bits(value: object) -> list[int]:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 32:
         return []
-    return [bit for bit in range(value.bit_length()) if value >> bit & 1]
+    return set_bits(value)

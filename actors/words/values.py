@@ -14,7 +14,15 @@ from typing import Any, Final, NamedTuple
 from motorpool.actors.words.cameras import CAMERA, CAMERA_BITS, camera_number, is_camera
 from motorpool.actors.words.catalog import catalog_of, read_catalog
 from motorpool.actors.words.preferences import Preferences, Unit
-from motorpool.codecs.devices.attributes import HIDDEN, Attribute, Found, alarm_of, find_attribute, with_mark
+from motorpool.codecs.devices.attributes import (
+    HIDDEN,
+    Attribute,
+    Found,
+    alarm_of,
+    find_attribute,
+    set_bits,
+    with_mark,
+)
 from motorpool.codecs.devices.jt808.items import ALARM_CODES
 from motorpool.storage.devices.camera_names import NO_NAMES, CameraNames
 
@@ -153,7 +161,7 @@ class ValueWriter:
     def attribute_text(
         self, key: str, value: object, protocol: str = "", cameras: CameraNames = NO_NAMES
     ) -> str:
-        """Return the value of an attribute; `cameras` are those of the device."""
+        """Return the value of an attribute; `cameras` are the names of the device's cameras."""
         if key == CAMERA and is_camera(value):
             return camera_number(value, cameras)
         found = find_attribute(key, protocol) or (_PERCENT if key.endswith("Percent") else _UNKNOWN)
@@ -219,9 +227,11 @@ class ValueWriter:
 
     def _bits(self, name: str, value: int, cameras: CameraNames) -> str:
         """Return the bits that are set: by their words where they have some, else by number, from 1."""
-        bits = [bit for bit in range(value.bit_length()) if value >> bit & 1]
         has_words = name in self.language.values or name in ALARM_CODES
-        texts = [self._word(name, str(bit)) if has_words else camera_number(bit + 1, cameras) for bit in bits]
+        texts = [
+            self._word(name, str(bit)) if has_words else camera_number(bit + 1, cameras)
+            for bit in set_bits(value)
+        ]
         return ", ".join(filter(None, texts)) or self.language.labels["none"]
 
     def _measure(self, value: float, attribute: Attribute) -> str:

@@ -86,7 +86,7 @@ async def save_evidence(call: Call) -> Response:
     found = await _evidence_of(call, event, device)
     await record_action(call, call.context.database, "download", "event", event.id)
     names = await camera_names.names_of(call.context.database, (device.id,))
-    archive = _Archive(call, event, device, names.get(device.id, camera_names.NO_NAMES))
+    archive = _Archive(call, event, device, names[device.id])
     name = file_name("evidence", device.name, archive.moment(event.event_time), extension="zip")
     headers = {"Content-Disposition": content_disposition(name), "Cache-Control": "private, no-cache"}
     body = _confirmed(call, event.device_id, call.in_turns(archive.pieces(found)))

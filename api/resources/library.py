@@ -56,13 +56,13 @@ class Media(msgspec.Struct, rename="camel", kw_only=True):
     file_name: str
     """Name of the file, which no other file of any device has."""
     time: datetime
-    """Of a file the time of the event that names it, as that of an alarm; of a capture when it began, of a
-    still when it was taken."""
+    """When a capture began or a still was taken; of another file the time of the event that names it, such as
+    an alarm."""
     channel: int | None
     """The camera; null where it is not known."""
     start_time: datetime | None
-    """When what a capture holds begins, by the clock of the camera; of live video by that of the server.
-    Of a still when what it shows was."""
+    """When the recording in a capture begins, by the clock of the camera, for live video by the clock of the
+    server; or the time that a still shows."""
     end_time: datetime | None
     """When it ends."""
     duration: int | None

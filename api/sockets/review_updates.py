@@ -71,7 +71,7 @@ class ReviewUpdates:
                 # The client asks for the list when the database answers again.
                 is_lost = True
             else:
-                pending = [event for event in pending if _may_be_told(event, visible)]
+                pending = [event for event in pending if names.may_see(event, visible)]
         if not READ_HISTORY.holds(self.caller):
             return None
         devices = visible_ids()
@@ -90,16 +90,6 @@ class ReviewUpdates:
     def _lose(self) -> None:
         self._pending.clear()
         self._is_lost = True
-
-
-def _may_be_told(event: Event, visible: names.Visible) -> bool:
-    """Return whether the reader may see the geofence or the maintenance of an event, as in lists."""
-    if visible is None:
-        return True
-    geofences, maintenance = visible
-    return (not event.geofence_id or event.geofence_id in geofences) and (
-        not event.maintenance_id or event.maintenance_id in maintenance
-    )
 
 
 def _version(event: Event) -> int:

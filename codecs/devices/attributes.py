@@ -284,6 +284,11 @@ def unit_of(key: str) -> str:
     return "" if found is None else _PLAIN_UNITS.get(found.attribute.unit, found.attribute.unit)
 
 
+def set_bits(value: int) -> list[int]:
+    """Return the numbers, from 0, of the bits that are set."""
+    return [bit for bit in range(value.bit_length()) if value >> bit & 1]
+
+
 def alarm_of(detail: str) -> str:
     """Return the alarm that a detail, with or without a level, belongs to; `general` for an unknown one."""
     name = detail.partition(":")[0]

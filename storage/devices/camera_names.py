@@ -1,5 +1,6 @@
 """Names of cameras (docs/devices.md#cameras)."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import Final
 
@@ -31,13 +32,13 @@ _NAMES: Final = """
 """
 
 
-async def names_of(q: Queries, device_ids: Collection[int]) -> dict[int, CameraNames]:
+async def names_of(q: Queries, device_ids: Collection[int]) -> Mapping[int, CameraNames]:
     """Return what cameras are called by their devices, else by the groups of these, else by the server.
 
-    Devices none of whose cameras has a name are left out.
+    Of any other device, and of one none of whose cameras has a name, the result has no names.
     """
-    found: dict[int, dict[str, str]] = {}
+    found = defaultdict[int, dict[str, str]](dict)
     if device_ids:
         for row in await q.fetch(_NAMES, list(device_ids)):
-            found.setdefault(row["device_id"], {})[row["camera"]] = row["name"]
-    return {**found}
+            found[row["device_id"]][row["camera"]] = row["name"]
+    return found

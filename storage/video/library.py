@@ -5,14 +5,14 @@ A file that a device sent is named by an event of type `media`.
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 import msgspec
 
 from motorpool.storage.database.queries import Queries, Row
 
 MediaKind = Literal["capture", "photo", "still", "film", "sound", "file"]
-KINDS: Final[tuple[MediaKind, ...]] = ("capture", "photo", "still", "film", "sound", "file")
+KINDS: Final[tuple[MediaKind, ...]] = get_args(MediaKind)
 _ATTRIBUTES: Final = {"photo": "image", "film": "video", "sound": "audio"}
 """Kind -> the attribute of a position that names such a file; `file` is any other."""
 FEW_DEVICES = 50

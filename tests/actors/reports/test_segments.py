@@ -59,7 +59,7 @@ def is_comparable(points):
     return is_near and began == sorted(began) and len({point.time for point in points}) == len(points)
 
 
-# Some distances of trips that begin before a silence differ: to be mended (docs/decisions/0340).
+# At length it finds distances of trips before silences that differ.
 @pytest.mark.long
 @settings(max_examples=300)
 @given(RUNS, st.booleans(), LOST, st.integers(0, 60))
