@@ -20,6 +20,8 @@ ALARM_LABEL = "alarmLabel"
 
 REQUEST_ALARM_FILES = "alarmFiles"
 """The command type that requests these files, with attribute `label`. It is not available in the API."""
+REQUEST_SOUND_FORMAT = "soundFormat"
+"""The command type that asks for a `SoundFormat`; not available in the API either."""
 
 
 class Secret(msgspec.Struct, frozen=True, gc=False):
@@ -205,6 +207,15 @@ class DeviceInformation(msgspec.Struct, frozen=True, gc=False):
     receipt: Receipt | None = None
 
 
+class SoundFormat(msgspec.Struct, frozen=True, gc=False):
+    """The coding of sound that the device supports, which it was asked for."""
+
+    payload_type: int
+    """As in JT/T 1078-2016, table 12."""
+    frame_bytes: int
+    """Bytes of a coded packet; 0 where it does not say."""
+
+
 class UnknownMessage(msgspec.Struct, frozen=True, gc=False):
     """A well-formed message that the codec does not know: kept as a position attribute where that is
     configured, else noted like a `Heartbeat`.
@@ -249,6 +260,7 @@ Report = (
     | UploadReport
     | RecordingList
     | DeviceInformation
+    | SoundFormat
     | UnknownMessage
     | Logout
     | ImmediateReply
@@ -265,6 +277,8 @@ class MediaAddress(msgspec.Struct, frozen=True, gc=False):
     playback_port: int
     upload_port: int = 0
     """Port for alarm files: the port of the device protocol."""
+    talk_port: int = 0
+    """Port for sound in both directions."""
 
 
 class DeviceCommand(msgspec.Struct, frozen=True, gc=False):

@@ -28,6 +28,7 @@ class Attribute(NamedTuple):
 _FLAGS = """
 ignition motion charge archive armed blocked roaming lock door mock gps footBrake string cover future
 implausible segmentLate installed odbConnect usbConnected tamper externalBatteryCharge taximeterOn audioOutput
+batteryOverheat chargeProtection dischargeProtection
 """
 _TEXTS = """
 alarm alarmDetail alarmLabel iccid imei vin driverUniqueId result image video audio geofence card phone
@@ -35,8 +36,8 @@ command dtcs activity plate model operator ip antenna serial raw network imsi dr
 lockPassword timezone cvn calid gSensor tilt cardCode cardAgency cardValidity
 accessoryMac accessoryName bms connection data dataDetails deviceType driverLicence dtcsCodes
 error eventFiles mac manufacturer networkTechnology poi pressureHigh pressureLow registration regions
-sensorId tagId tagMac tagName taximeterEnd taximeterStart tempData terminalId tid trigger
-server backupServer sensorsOutOfRange sensorsPending
+sensorId tagId tagMac tagName tagUuid taximeterEnd taximeterStart tempData terminalId tid trigger
+server backupServer barcode sensorsOutOfRange sensorsPending
 """
 _VARYING = "alertData drivingQuality event eventData runtime type versionFw versionHw"
 """Numbers in some protocols, texts in others."""
@@ -48,15 +49,17 @@ _NUMBERS: Final[Mapping[tuple[str, int | None], str]] = {
         cardStatus cardResult wakeSource
         externalAlarms hardAccelerationCount hardDecelerationCount hardCorneringCount tripNumber idlingCount
         accessoryStatus adasAlarm adasLevel alarmType alertModifier batteryAlert bootReason
-        bsdAlarm button channel city co2 dataMode dataType dataUsage dmsAlarm dmsLevel doors driverState
+        bsdAlarm button channel city clock co2 dataMode dataType dataUsage dmsAlarm dmsLevel doors driverState
         drivingAlarm dtcsNumber engineOverspeed engineStatus externalBatteryCycles fatigueDegree
         illuminance externalIlluminance indicators lightLevel lightSensor lights load loadTrailer loadTruck
         mediaFormat mediaId mediaKind mode obdImpulses oil otherStatus passengersIn passengersOut plateColor
-        province reason reportStrategy segment startupStatus storageFault tachographInfo
+        province reason reportStrategy segment startupStatus storageFault tachographInfo tagMajor tagMinor
         taximeterDistance taximeterFare taximeterTrip taximeterWait totalTrailer totalTruck turnovers
         uptime validity vehicleOverspeed videoAlarm videoCovered videoLost videoCoding abnormalDriving
         warningType audioChannels audioCoding audioSampleBits maxAudioChannels maxVideoChannels
         panic tcpPort udpPort axleWeight sensorsEvaluated
+        cycles cycleIndex remainingCapacity fullCapacity current currentChargeInterval maxChargeInterval
+        batteryVersion batteryStatus controllerStatus controllerFault faultAlarm dischargeCapacity
         """,
     ("", 1): "hdop vdop pdop",
     ("bpm", 0): "heartRate",
@@ -72,9 +75,11 @@ _NUMBERS: Final[Mapping[tuple[str, int | None], str]] = {
     ("V", 1): "power power2 chargeVoltage driveVoltage",
     ("V", 2): "battery accessoryVoltage batteryCellMax batteryCellMin sensorVoltage",
     ("A", 1): "driveCurrent batteryCurrent",
+    ("Ah", 1): "calibrationCapacity",
     ("%", 0): """
         batteryLevel fuelLevel throttle engineLoad pedal oilLevel liquidLevel ureaLevel adBlueLevel
-        hybridBatteryLevel externalBattery externalBatteryLevel fatigue bloodOxygen tagBattery
+        hybridBatteryLevel relativeCapacity absoluteCapacity batteryHealth
+        externalBattery externalBatteryLevel fatigue bloodOxygen tagBattery
         """,
     ("%", 1): "humidity externalHumidity accessoryHumidity tagHumidity",
     ("l", 1): "fuel fuelUsed tripFuel tripFuelUsed fuelVolume",
@@ -84,6 +89,7 @@ _NUMBERS: Final[Mapping[tuple[str, int | None], str]] = {
     ("°C", 1): """
         deviceTemp coolantTemp engineTemp intakeTemp fuelTemp oilTemp airTemp driveTemp externalTemp
         accessoryTemp batteryTemp batteryTempMax batteryTempMin tagTemp
+        powerTemp equilibriumTemp
         """,
     ("kPa", 0): "intakePressure fuelPressure oilPressure",
     ("kPa", 1): "pressure",
@@ -127,6 +133,9 @@ NUMBERED: Final[Mapping[str, Attribute]] = {
     "eyeTemp#": Attribute(float, "°C", 1),
     "eyeRoll#": Attribute(float, "°", 0),
     "battery#Level": Attribute(float, "%", 0),
+    "batteryCell#": Attribute(float, "V", 3),
+    "battery#": Attribute(float, "V", 2),
+    "batteryTemp#": Attribute(float, "°C", 0),
     "axle#": Attribute(float),
     "axleWeight#": Attribute(float),
     "tyre#": Attribute(float),
@@ -160,6 +169,7 @@ NUMBERED: Final[Mapping[str, Attribute]] = {
     "tag#BatteryLevel": Attribute(float, "%", 0),
     "tag#Voltage": Attribute(float, "mV", 0),
     "tag#LowBattery": Attribute(bool),
+    "tag#Status": Attribute(float),
     "tag#Magnet": Attribute(bool),
     "tag#Motion": Attribute(bool),
     "tag#MotionCount": Attribute(float),
@@ -187,6 +197,7 @@ NUMBERED: Final[Mapping[str, Attribute]] = {
 OF_PROTOCOLS: Final[Mapping[str, Attribute]] = {
     "jt808.status": Attribute(float, has_bits=True),
     "jt808.input": Attribute(float, has_bits=True),
+    "gt06.tagBattery": Attribute(float, "V", 2),
 }
 """By the name of a protocol and the key: what these are there."""
 
@@ -278,9 +289,9 @@ def with_mark(key: str) -> tuple[str, str]:
     return (key, "") if found is None else (f"{key[: found.start()]}#{key[found.end() :]}", found[0])
 
 
-def unit_of(key: str) -> str:
+def unit_of(key: str, protocol: str = "") -> str:
     """Return the unit of an attribute; empty where it has none or the key is not in the table."""
-    found = find_attribute(key)
+    found = find_attribute(key, protocol)
     return "" if found is None else _PLAIN_UNITS.get(found.attribute.unit, found.attribute.unit)
 
 

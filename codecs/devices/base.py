@@ -54,6 +54,9 @@ class DeviceCodec(abc.ABC):
     """What devices call themselves: a telephone number of up to 20 digits, or any text. Default: "text"."""
     commands: ClassVar[frozenset[str]]
     """Command types of the API that `encode` supports."""
+    models: ClassVar[tuple[str, ...]] = ()
+    """Values of a device's `model` with which messages are read or written differently, as the console offers
+    them. Default: none."""
     request_response: ClassVar[bool] = False
     """True where the peer speaks first and is answered once (HTTP): commands wait for its next message, and
     the end of its connection does not change the device's status. Default: false."""
@@ -123,6 +126,14 @@ class DeviceCodec(abc.ABC):
         if self.strict_checksums:
             raise ChecksumError("wrong check value")
         self.checksum_errors += 1
+
+    def reseal(self, message: bytes) -> bytes:
+        """Return a message of the device with the check value that its other bytes ask for.
+
+        Protocols with check values have their own: `explanation.py` changes bytes. What is no frame is
+        returned as it is. Default: the message.
+        """
+        return message
 
     def configure(self, model: str, attributes: Mapping[str, Any]) -> None:
         """Follow the device's model and attributes, from the next message on; called when they change."""

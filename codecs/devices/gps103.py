@@ -175,7 +175,7 @@ class Gps103(FramedCodec):
                 longitude=longitude,
                 altitude=altitude,
                 speed=speed,
-                course=course,
+                course=course if 0 <= course <= 360 else 0.0,
                 receipt=receipt,
             )
         )
@@ -228,6 +228,7 @@ class Gps103(FramedCodec):
         if place[0] is None or place[1] is None:
             return PositionReport(attributes, moment, located=False)
         checked_coordinates(place[0], place[1])
+        angle = parse_real(course) or 0.0
         return PositionReport(
             attributes,
             moment,
@@ -235,7 +236,7 @@ class Gps103(FramedCodec):
             latitude=place[0],
             longitude=place[1],
             speed=(parse_real(speed) or 0.0) * KNOTS_PER_KMH,
-            course=parse_real(course) or 0.0,
+            course=angle if 0 <= angle <= 360 else 0.0,
             altitude=parse_real(altitude) or 0.0,
         )
 
@@ -259,6 +260,8 @@ class Gps103(FramedCodec):
         if found is None:
             return None
         year, month, day, hour, minute, second = (int(part or 0) for part in found.groups())
+        if not month:
+            return None  # before the device knows it, all digits are 0
         return datetime(2000 + year, month, day, hour, minute, second, tzinfo=self._zone).astimezone(UTC)
 
     def _fix_time(self, local: str, utc: str) -> datetime | None:
@@ -267,6 +270,8 @@ class Gps103(FramedCodec):
         if found is None or exact is None:
             return self._local_time(local)
         year, month, day, hour, minute, _ = (int(part or 0) for part in found.groups())
+        if not month:
+            return None
         zone = (hour * 60 + minute) - (int(exact[1]) * 60 + int(exact[2]))
         zone -= 1440 if zone > 720 else -1440 if zone <= -720 else 0
         moment = datetime(2000 + year, month, day, hour, minute, int(exact[3]), tzinfo=UTC)

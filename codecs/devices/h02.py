@@ -32,7 +32,10 @@ _DATE = re.compile(r"[0-3][0-9][01][0-9][0-9]{2}")
 _STATUS = re.compile(r"[0-9A-Fa-f]{8}")
 _DASHED = re.compile(r"-?([0-9]{1,3})-([0-9]{1,2}\.[0-9]{1,8})")
 _VALIDITY: Final = {"A": True, "V": False, "B": False}
-_LOCATIONS = re.compile(r"V[1-9]|VI[0-9]+")
+_LOCATIONS = re.compile(r"V[^,]{0,9}")
+_KNOWN_LOCATIONS = re.compile(r"V[1-9]|VI[0-9]+")
+_ICCID = re.compile(r"89[0-9]{16,18}[0-9A-Fa-f]?")
+_CELL = re.compile(r"([2-7][0-9]{2}),([0-9]{1,3}),([0-9]{1,5}),([0-9]{1,9})(?:,|$)")
 _COMMANDS: Final = {
     "alarmArm": ("SCF", "0,0"),
     "alarmDisarm": ("SCF", "1,1"),
@@ -44,6 +47,12 @@ _ALARM_BITS: Final = ((0, "vibration"), (1, "sos"), (18, "sos"), (2, "overspeed"
 """In the order in which the first that is clear counts."""
 
 
+def _is_packed(frame: bytes) -> bool:
+    """Whether digits are where a frame of packed decimals has time, date and latitude."""
+    digits = frame.hex()
+    return digits[12:32].isdecimal() or digits[18:38].isdecimal()
+
+
 class H02(FramedCodec):
     """The server's end of one connection, or of one UDP address."""
 
@@ -53,7 +62,7 @@ class H02(FramedCodec):
     commands = frozenset(("custom", "positionPeriodic", *_COMMANDS))
     framing = Framing(
         Line(b"#", start=b"*"),
-        Fixed(b"$", BINARY_BYTES),
+        Fixed(b"$", BINARY_BYTES, accepts=_is_packed),
         Fixed(b"X", BINARY_BYTES),
         max_frame_bytes=MAX_FRAME_BYTES,
         ignored=b"\r\n",
@@ -120,7 +129,11 @@ class H02(FramedCodec):
                     answer = self._answer("V4,V1,%Y%m%d%H%M%S")
                 elif self.options.get("ack"):
                     answer = self._answer("R12,%H%M%S")
-                reports.append(_location(kind, values, answer))
+                at = _find_validity(values)
+                if at is None and not _KNOWN_LOCATIONS.fullmatch(kind):
+                    reports.append(UnknownMessage(frame, kind[:20]))
+                else:
+                    reports.append(_location(kind, values, at, answer))
             case _:
                 reports.append(UnknownMessage(frame, kind[:20]))
 
@@ -143,13 +156,14 @@ class H02(FramedCodec):
     def _read_binary(self, frame: bytes, reports: list[Report]) -> None:
         digits = frame.hex()
         # Devices with an identity of 15 digits have three bytes more; a date is where theirs is.
-        has_long_identity = len(frame) == 42 or not _DATE.fullmatch(digits[18:24])
+        has_date, has_later_date = (_DATE.fullmatch(digits[at : at + 6]) is not None for at in (18, 24))
+        has_long_identity = len(frame) == 42 or (has_later_date and not has_date)
         start = 18 if has_long_identity else 12
         identity = digits[2:17] if has_long_identity else digits[2:12]
-        if not identity.isdecimal():
-            raise CodecError("an identity that is not decimal")
+        if not identity.isdecimal() or not identity.strip("0"):
+            raise CodecError("an identity that is not decimal, or 0")
         time, date = digits[start : start + 6], digits[start + 6 : start + 12]
-        moment = _moment_of(time, date)
+        moment = _moment(time, date)
         place = digits[start + 12 :]
         latitude, battery = place[:8], int(place[8:10], 16)
         longitude, flags = place[10:19], int(place[19], 16)
@@ -166,6 +180,7 @@ class H02(FramedCodec):
             PositionReport(
                 attributes,
                 moment,
+                located=bool(flags & 2 or position != (0.0, 0.0)),
                 valid=bool(flags & 2),
                 latitude=position[0] if north else -position[0],
                 longitude=position[1] if east else -position[1],
@@ -176,9 +191,11 @@ class H02(FramedCodec):
         )
 
 
-def _location(kind: str, values: Sequence[str], receipt: bytes | None) -> PositionReport:
+def _location(kind: str, values: Sequence[str], at: int | None, receipt: bytes | None) -> PositionReport:
+    """Return the location whose validity stands at a place of the values."""
+    if at is None:
+        raise CodecError("a location without a time")
     attributes: dict[str, Any] = {}
-    at = _find_validity(values)
     if kind == "V4" and at > 1:
         attributes["result"] = ",".join(values[: at - 1])
     time, validity = values[at - 1], values[at]
@@ -193,7 +210,7 @@ def _location(kind: str, values: Sequence[str], receipt: bytes | None) -> Positi
             attributes["batteryLevel"] = level
     moment = None
     if rest and _DATE.fullmatch(rest[0]):
-        moment = _moment_of(time, rest.pop(0))
+        moment = _moment(time, rest.pop(0))
     _add_tail(attributes, rest)
     return PositionReport(
         attributes,
@@ -211,14 +228,15 @@ def _location(kind: str, values: Sequence[str], receipt: bytes | None) -> Positi
     )
 
 
-def _find_validity(values: Sequence[str]) -> int:
-    """Return where the validity is, which follows a time."""
+def _find_validity(values: Sequence[str]) -> int | None:
+    """Return where the validity is, which follows a time; None where there is no location."""
     for at in range(1, len(values) - 6):
-        if values[at] in _VALIDITY and _TIME.fullmatch(values[at - 1]):
+        is_place = values[at] in _VALIDITY or (values[at + 2] in ("N", "S") and values[at + 4] in ("E", "W"))
+        if is_place and _TIME.fullmatch(values[at - 1]):
             return at
-    if len(values) > 7 and _TIME.fullmatch(values[0]):
+    if len(values) > 7 and (_TIME.fullmatch(values[0]) or (not values[0] and values[3] in ("N", "S"))):
         return 1
-    raise CodecError("a location without a time")
+    return None
 
 
 def _add_tail(attributes: dict[str, Any], rest: list[str]) -> None:
@@ -237,6 +255,11 @@ def _add_tail(attributes: dict[str, Any], rest: list[str]) -> None:
     for number, field in enumerate(tail, 1):
         if field:
             attributes[f"io{number}"] = field
+        if _ICCID.fullmatch(field):
+            attributes["iccid"] = field.rstrip("fF")
+    if cell := _CELL.match(",".join(tail)):
+        country, network, area, number_of_cell = (int(digits) for digits in cell.groups())
+        attributes["network"] = network_of((cell_tower(country, network, area, number_of_cell),))
 
 
 def _add_status(attributes: dict[str, Any], status: int) -> None:
@@ -256,20 +279,25 @@ def _link(values: Sequence[str]) -> PositionReport:
         for name, field in zip(names, values[1:], strict=False)
         if (number := parse_whole(field)) is not None
     }
+    if not 0 <= attributes.get("batteryLevel", 0) <= 100:
+        del attributes["batteryLevel"]
     _add_status_at(attributes, values, 7)
-    return PositionReport(attributes, _moment_of(values[0], values[6]), located=False)
+    return PositionReport(attributes, _moment(values[0], values[6]), located=False)
 
 
 def _neighbours(values: Sequence[str], receipt: bytes | None) -> PositionReport:
-    country, network, count = int(values[1]), int(values[2]), int(values[4])
-    end = 5 + 3 * count
+    country, network = int(values[1]), int(values[2])
+    # Some firmware counts cells that it does not send: the date is behind the last one.
+    end = next((at for at in range(5, len(values) - 1) if _STATUS.fullmatch(values[at + 1])), 0)
+    if not end:
+        raise CodecError("cells without a date and a status")
     towers = [
         cell_tower(country, network, int(values[at]), int(values[at + 1]), int(values[at + 2]))
-        for at in range(5, end, 3)
+        for at in range(5, end - 2, 3)
     ]
     attributes: dict[str, Any] = {}
     _add_status_at(attributes, values, end + 1)
-    moment = _moment_of(values[0], values[end])
+    moment = _moment(values[0], values[end])
     return PositionReport(attributes, moment, located=False, network=network_of(towers), receipt=receipt)
 
 
@@ -280,7 +308,7 @@ def _cells(values: Sequence[str]) -> PositionReport:
     towers = [cell_tower(country, network, int(values[at]), int(values[at + 1])) for at in range(3, end, 4)]
     attributes: dict[str, Any] = {"battery": int(values[end], 16)}
     _add_status_at(attributes, values, end + 4)
-    moment = _moment_of(values[0], values[end + 3])
+    moment = _moment(values[0], values[end + 3])
     return PositionReport(attributes, moment, located=False, network=network_of(towers))
 
 
@@ -301,7 +329,7 @@ def _phone_location(values: Sequence[str]) -> PositionReport:
         )
     country, network = int(values[1]), int(values[2])
     towers = []
-    for cell in ",".join(values[3:]).split("Y"):
+    for cell in ",".join(values[3:]).removesuffix("Y").split("Y"):
         area, number, rssi = cell.split(",")[:3]
         towers.append(cell_tower(country, network, int(area), int(number), int(rssi)))
     return PositionReport({}, located=False, network=network_of(towers))
@@ -312,8 +340,12 @@ def _add_status_at(attributes: dict[str, Any], values: Sequence[str], at: int) -
         _add_status(attributes, int(values[at], 16))
 
 
-def _moment_of(time: str, date: str) -> datetime:
-    return datetime.strptime(date + time, "%d%m%y%H%M%S").replace(tzinfo=UTC)
+def _moment(time: str, date: str) -> datetime | None:
+    """Return the time; None where there is no such one: that of the server counts."""
+    try:
+        return datetime.strptime(date + time, "%d%m%y%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def _coordinate(text: str, hemisphere: str) -> float:

@@ -8,9 +8,11 @@ from typing import Any
 import h11
 import msgspec
 
+from motorpool.codecs.devices.attributes import add_alarms, put
 from motorpool.codecs.devices.http_codec import Exchange, HttpCodec, Ignored
 from motorpool.codecs.devices.network import access_point, network_of
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
+from motorpool.codecs.numbers import parse_finite
 from motorpool.codecs.reports import DeviceCommand, EncodedCommand, PositionReport
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
@@ -18,7 +20,45 @@ _REPORT_LOCATION = b'{"_type":"cmd","action":"reportLocation"}'
 _POSITIONS = frozenset(("location", "transition"))
 _CHARGING = {1: False, 2: True, 3: True}
 """Battery status: unplugged, charging, full."""
-_TEXTS = {"t": "trigger", "conn": "connection", "desc": "geofence", "poi": "poi", "event": "event"}
+_TEXTS = {
+    "t": "trigger",
+    "conn": "connection",
+    "desc": "geofence",
+    "poi": "poi",
+    "event": "event",
+    "vin": "vin",
+    "name": "vin",
+}
+_NUMBERS = {"batt": "batteryLevel", "p": "pressure", "vac": "verticalAccuracy"}
+"""Numbers that are negative where they are not known."""
+_VEHICLE_NUMBERS = {
+    "uext": ("power", 1),
+    "ubatt": ("battery", 1),
+    "rpm": ("rpm", 1),
+    "odometer": ("odometer", 1000),
+    "hmc": ("hours", 1000),
+}
+"""Of gateways for trackers in vehicles: attributes, and what they are multiplied by."""
+_FLAGS = {"ign": "ignition", "motion": "motion"}
+_MAX_INPUTS = 16
+_ALARMS = {
+    "9": "lowBattery",
+    "1": "powerOn",
+    "E": "powerRestored",
+    "e": "powerCut",
+    "!": "tow",
+    "s": "overspeed",
+}
+"""By the trigger."""
+_IGNITION_TRIGGERS = {"i": True, "I": False}
+_BEHAVIOUR_TRIGGER = "h"
+_BEHAVIOURS: Mapping[float, str] = {
+    0: "hardBraking",
+    1: "hardAcceleration",
+    3: "hardBraking",
+    4: "hardAcceleration",
+}
+"""By the type of the report; others are `hardCornering`."""
 
 _decode = msgspec.json.Decoder().decode
 
@@ -92,16 +132,13 @@ def _report(message: Mapping[str, Any]) -> PositionReport:
     if place[0] is None or place[1] is None:
         raise CodecError("no lat and lon")
     latitude, longitude = checked_coordinates(place[0], place[1])
-    seconds = _number(message, "tst")
-    try:
-        moment = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-    except (ValueError, OverflowError, OSError):
-        raise CodecError("tst is no time") from None
+    moment, sent = _time(message, "tst"), _time(message, "sent")
     speed, course = _number(message, "vel"), _number(message, "cog")
     address = message.get("BSSID")
     return PositionReport(
         _attributes(message),
-        moment,
+        sent or moment,
+        moment if sent else None,
         valid=True,
         latitude=latitude,
         longitude=longitude,
@@ -117,10 +154,11 @@ def _attributes(message: Mapping[str, Any]) -> dict[str, Any]:
     attributes: dict[str, Any] = {
         name: message[key] for key, name in _TEXTS.items() if isinstance(message.get(key), str)
     }
-    for key, name in (("batt", "batteryLevel"), ("p", "pressure"), ("vac", "verticalAccuracy")):
+    for key, name in _NUMBERS.items():
         number = _number(message, key)
         if number is not None and number >= 0:
             attributes[name] = number
+    _add_vehicle(attributes, message)
     status = message.get("bs")
     if isinstance(status, int) and status in _CHARGING:
         attributes["charge"] = _CHARGING[status]
@@ -130,6 +168,39 @@ def _attributes(message: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(regions, list):
         attributes["regions"] = ",".join(region for region in regions if isinstance(region, str))
     return attributes
+
+
+def _add_vehicle(attributes: dict[str, Any], message: Mapping[str, Any]) -> None:
+    """Add what gateways for trackers in vehicles say."""
+    for key, (name, factor) in _VEHICLE_NUMBERS.items():
+        number = _number(message, key)
+        if number is not None:
+            attributes[name] = number * factor
+    for key, name in _FLAGS.items():
+        if isinstance(message.get(key), bool):
+            attributes[name] = message[key]
+    for at in range(min(_MAX_INPUTS, int(_number(message, "anum") or 0))):
+        volts = message.get(f"adda-{at:02}")
+        if isinstance(volts, str) and (number := parse_finite(volts)) is not None:
+            attributes[f"adc{at + 1}"] = number / 1000
+        put(attributes, f"temp{at + 1}", _number(message, f"temp_c-{at:02}"))
+    trigger = message.get("t")
+    if not isinstance(trigger, str):
+        return
+    if trigger in _IGNITION_TRIGGERS:
+        attributes["ignition"] = _IGNITION_TRIGGERS[trigger]
+    elif trigger in _ALARMS:
+        add_alarms(attributes, (_ALARMS[trigger],))
+    elif trigger == _BEHAVIOUR_TRIGGER:
+        add_alarms(attributes, (_BEHAVIOURS.get(_number(message, "rty") or 0, "hardCornering"),))
+
+
+def _time(message: Mapping[str, Any], key: str) -> datetime | None:
+    seconds = _number(message, key)
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise CodecError(f"{key} is no time") from None
 
 
 def _number(message: Mapping[str, Any], key: str) -> float | None:

@@ -1,6 +1,5 @@
 """Telephone audio into AAC with ADTS headers, by PyAV. Blocking: it belongs in a thread."""
 
-import io
 from collections import deque
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -11,8 +10,9 @@ from av.packet import Packet
 from av.stream import Stream
 
 from motorpool.codecs.media import adts
-from motorpool.codecs.media.audio_parser import ADPCM_HEADER_BYTES, RATE
+from motorpool.codecs.media.audio_parser import RATE
 from motorpool.codecs.media.fragments import AudioFrame
+from motorpool.codecs.media.telephone_sound import TelephoneDecoder
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.codecs.media.units import AudioCoding
 
@@ -28,7 +28,7 @@ class AacTranscoder:
 
     def __init__(self, coding: AudioCoding, g726_bits_per_sample: int = 0) -> None:
         self.layout = (coding, g726_bits_per_sample)
-        self._decoder = _open_decoder(coding, g726_bits_per_sample)
+        self._decoder = TelephoneDecoder(coding, g726_bits_per_sample)
         self._encoder = _open_encoder()
         self._samples = 0
         self._anchors: deque[tuple[int, int]] = deque()
@@ -38,7 +38,7 @@ class AacTranscoder:
         pieces = []
         for frame in audio_frames:
             # What cannot be decoded becomes silence, so that the rest keeps its time.
-            pcm = self._decode(frame.payload)
+            pcm = self._decoder.decode(frame.payload)
             pieces.append(pcm[: 2 * frame.samples].ljust(2 * frame.samples, b"\0"))
             self._anchors.append((self._samples, frame.pts))
             self._samples += frame.samples
@@ -47,19 +47,6 @@ class AacTranscoder:
     def drain(self) -> list[AudioFrame]:
         """Return what the encoder still holds; the transcoder cannot be used afterwards."""
         return self._frames(self._encoder.encode(None))
-
-    def _decode(self, payload: bytes) -> bytes:
-        """Return 16 bit samples in native byte order; as many as could be decoded."""
-        if self.layout[0] is AudioCoding.ADPCM:
-            samples = 2 * (len(payload) - ADPCM_HEADER_BYTES)
-            payload = (
-                payload[:ADPCM_HEADER_BYTES] + samples.to_bytes(4, "little") + payload[ADPCM_HEADER_BYTES:]
-            )
-        try:
-            frames = self._decoder.decode(av.Packet(payload))
-        except av.FFmpegError:
-            return b""
-        return b"".join(bytes(frame.planes[0])[: 2 * frame.samples] for frame in frames)
 
     def _encode(self, pcm: bytes) -> list[AudioFrame]:
         if not pcm:
@@ -83,22 +70,6 @@ class AacTranscoder:
             framed = adts.header(len(payload), RATE) + payload
             audio_frames.append(AudioFrame(pts, AudioCoding.AAC, framed, adts.FRAME_SAMPLES))
         return audio_frames
-
-
-def _open_decoder(coding: AudioCoding, g726_bits_per_sample: int) -> AudioCodecContext:
-    if coding is AudioCoding.G726:
-        # PyAV cannot set the bits of a sample; the demuxer can, and leaves a decoder that is ready.
-        options = {"code_size": str(g726_bits_per_sample), "sample_rate": str(RATE)}
-        with av.open(io.BytesIO(bytes(64)), format="g726le", options=options) as container:
-            return container.streams.audio[0].codec_context
-    if coding is AudioCoding.ADPCM:
-        # Of FFmpeg's IMA decoders the one for AMV takes high nibbles first, and its predictor is no sample.
-        decoder = av.CodecContext.create("adpcm_ima_amv", "r")
-    else:
-        decoder = av.CodecContext.create("pcm_alaw" if coding is AudioCoding.G711A else "pcm_mulaw", "r")
-    decoder.sample_rate = RATE
-    decoder.layout = "mono"
-    return decoder
 
 
 def _open_encoder() -> AudioCodecContext:

@@ -1,6 +1,7 @@
 """Divides one stream into frames of the shapes that its protocol has."""
 
 import re
+from typing import Self
 
 from motorpool.codecs.devices.framing.rejection import MAX_REJECTED_BYTES, rejected
 from motorpool.codecs.devices.framing.shapes import INCOMPLETE, NO_FRAME, Shape
@@ -33,6 +34,10 @@ class Framing:
         candidates = bytes(first for first in range(256) if self.by_first_byte[first])
         self.starts = re.compile(b"[" + re.escape(candidates) + b"]", re.DOTALL)
         """Finds the next byte with which a frame may begin."""
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """Return this one: it never changes, and copies of a codec are made often (`explanation.py`)."""
+        return self
 
 
 class Framer:

@@ -71,16 +71,27 @@ class Line(Shape):
 class Marked(Shape):
     """From one mark to another that may stand in quoted text: `(…$text)$…)`."""
 
-    def __init__(self, start: bytes, end: bytes, *, quote: bytes) -> None:
-        """Take the marks; `end` and `quote` have one byte, and `end` stands for itself between quotes."""
+    def __init__(self, start: bytes, end: bytes, *, quote: bytes, header: bytes = b"") -> None:
+        """Take the marks; `end` and `quote` have one byte, and `end` stands for itself between quotes.
+
+        Args:
+            start: the mark at the beginning; empty: any.
+            end: the mark at the end.
+            quote: the mark around texts.
+            header: a regular expression of what stands at the beginning of a frame alone, without the other
+                marks: a frame without its end goes up to there. Empty: such a frame has no end.
+        """
         super().__init__(start)
         self._quote = quote
-        self._marks = re.compile(re.escape(end) + b"|" + re.escape(quote))
+        marks = re.escape(end) + b"|" + re.escape(quote)
+        self._marks = re.compile(b"(" + header + b")|" + marks if header else b"()(?!)|" + marks, re.DOTALL)
 
     def _find_end(self, data: bytes, start: int, stop: int) -> int:
         at = start + len(self.start)
         is_quoted = False
         while found := self._marks.search(data, at, stop):
+            if found[1]:
+                return found.start()
             at, mark = found.end(), found[0]
             if mark == self._quote:
                 is_quoted = not is_quoted
@@ -120,9 +131,9 @@ class Nested(Shape):
 class Fixed(Shape):
     """A fixed number of bytes."""
 
-    def __init__(self, start: bytes, size: int) -> None:
-        """Take the size of the whole frame."""
-        super().__init__(start)
+    def __init__(self, start: bytes, size: int, *, accepts: Accepts | None = None) -> None:
+        """Take the size of the whole frame, and `accepts` as of `Shape`."""
+        super().__init__(start, accepts)
         self._size = size
 
     def _find_end(self, data: bytes, start: int, stop: int) -> int:
@@ -139,6 +150,7 @@ class Measured(Shape):
         measure: Callable[[bytes], int],
         *,
         end: bytes = b"",
+        is_whole: Accepts | None = None,
         accepts: Accepts | None = None,
     ) -> None:
         """Take the function.
@@ -150,12 +162,15 @@ class Measured(Shape):
                 the frame goes to the first `end`.
             end: what the frame ends with. Where something else stands there the length is wrong, and the
                 frame goes to the first `end` after the header instead. Empty: not checked.
+            is_whole: whether bytes that end with `end` are a frame, by their check value, although the length
+                says that more belong to it; else the next frame tells. Default: they are none.
             accepts: as of `Shape`.
         """
         super().__init__(start, accepts)
         self._header_bytes = header_bytes
         self._measure = measure
         self._end = end
+        self._is_whole = is_whole
 
     def _find_end(self, data: bytes, start: int, stop: int) -> int:
         content = start + self._header_bytes
@@ -166,8 +181,12 @@ class Measured(Shape):
             return NO_FRAME
         if size:
             end = _known(start + size, data, stop)
-            if end <= 0 or data.endswith(self._end, content, end):
+            if end > 0 and data.endswith(self._end, content, end):
                 return end
+            if end <= 0:
+                if self._is_whole is None or not data.endswith(self._end, content):
+                    return end
+                return len(data) if self._is_whole(data[start:]) else end
         return _find(self._end, data, content, stop)
 
 
@@ -178,6 +197,7 @@ def length_field(
     size: int,
     adjustment: int = 0,
     end: bytes = b"",
+    is_whole: Accepts | None = None,
     accepts: Accepts | None = None,
 ) -> Measured:
     """Return the shape of frames with their length as a binary number, big-endian.
@@ -192,6 +212,7 @@ def length_field(
         adjustment: what the length does not count of the bytes after it, such as a check value and the end;
             negative where it counts bytes before its own end.
         end: as of `Measured`.
+        is_whole: as of `Measured`.
         accepts: as of `Shape`.
     """
     fixed = offset + size + adjustment
@@ -199,7 +220,7 @@ def length_field(
     def measure(header: bytes) -> int:
         return int.from_bytes(header[offset : offset + size], "big") + fixed
 
-    return Measured(start, offset + size, measure, end=end, accepts=accepts)
+    return Measured(start, offset + size, measure, end=end, is_whole=is_whole, accepts=accepts)
 
 
 class TextLength(Shape):

@@ -13,7 +13,7 @@ from motorpool.codecs.devices.gl200.events import READERS
 from motorpool.codecs.devices.gl200.fields import time_of
 from motorpool.codecs.devices.gl200.frames import HEADER_BYTES, is_binary, is_item_frame, measure
 from motorpool.codecs.devices.gl200.item_frames import read_items
-from motorpool.codecs.devices.gl200.models import model_of
+from motorpool.codecs.devices.gl200.models import MODELS, model_of
 from motorpool.codecs.devices.gl200.other import read_other
 from motorpool.codecs.devices.gl200.position_reports import read_eri, read_fri
 from motorpool.codecs.devices.gl200.record import Message
@@ -54,6 +54,7 @@ class Gl200(FramedCodec):
     port = 5004
     udp = True
     commands = frozenset(("custom", *_REQUESTS, *_OUTPUTS))
+    models = MODELS
     framing = Framing(
         Measured(b"", HEADER_BYTES, measure),
         Line(b"$", b"\0", start=b"+"),

@@ -9,6 +9,7 @@ from motorpool.codecs.devices.attributes import add_alarms, put
 from motorpool.codecs.devices.draft import Draft
 from motorpool.codecs.devices.gl200.fields import (
     STATES,
+    add_analog,
     add_battery_level,
     hexadecimal,
     millivolts,
@@ -98,6 +99,10 @@ def _read_supply(attributes: dict[str, Any], fields: TextFields, model: str) -> 
     put(attributes, "battery", real(fields.take()))
     if fields.take() and fields.take() == "1":
         attributes["charge"] = True
+    if model == "GV310LAU":
+        fields.skip(5)  # lamps, saving of energy, antenna, time of the last fix, mask of the pins
+        for number in (1, 2, 3):
+            add_analog(attributes, number, fields.take())
 
 
 def _read_switch(message: Message, reports: list[Report]) -> None:

@@ -54,6 +54,10 @@ _MODELS: Final[Mapping[str, str]] = {
 }
 
 
+MODELS: Final = tuple(sorted(set(_MODELS.values())))
+"""All of them, as the console offers them."""
+
+
 def model_of(version: str) -> str:
     """Return the model of a protocol version in upper-case digits; empty if it is not known."""
     return _MODELS.get(version[: 6 if len(version) == _LONG_VERSION else 2], "")

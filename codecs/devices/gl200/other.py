@@ -1,13 +1,14 @@
 """Any other message, read by the coordinates in it (docs/protocols/gl200.md#other-messages)."""
 
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import add_alarms
+from motorpool.codecs.devices.draft import Draft
 from motorpool.codecs.devices.gl200.fields import add_battery_level, hexadecimal, time_of
 from motorpool.codecs.devices.gl200.record import LOCATION_FIELDS, Message, read_location
-from motorpool.codecs.numbers import parse_whole
+from motorpool.codecs.devices.network import cell_tower
 from motorpool.codecs.reports import Report
 from motorpool.codecs.text_fields import TextFields
 
@@ -38,6 +39,8 @@ _BEHAVIOURS: Final = {
     3: "hardBraking",
     4: "hardAcceleration",
 }
+_REPORT_TYPE = re.compile(r"[0-9A-Fa-f]{1,2}")
+_CODE, _AREA, _CELL = re.compile(r"[0-9]{4}"), re.compile(r"[0-9A-Fa-f]{4}"), re.compile(r"[0-9A-Fa-f]{4,8}")
 _FIX = re.compile(r"-?[0-9]{1,3}\.[0-9]{6}")
 
 
@@ -56,10 +59,13 @@ def read_other(message: Message, reports: list[Report]) -> bool:
         -1,
     )
     if at < 0:
-        _add_behaviour(message, parse_whole(fields.peek(1)))
-        if attributes:
-            message.report((), reports)
-        return bool(attributes)
+        if _REPORT_TYPE.fullmatch(fields.peek(1)):
+            _add_behaviour(message, int(fields.peek(1), 16))
+        place = Draft(towers=_find_cell(values[start:]))
+        if attributes or place.network is not None:
+            message.report([place], reports)
+            return True
+        return False
     _add_behaviour(message, hexadecimal(values[at - 6]) if at - 6 >= start else None)
     message.fields = TextFields([*values, *[""] * LOCATION_FIELDS], at - 4)
     place = read_location(message)
@@ -67,6 +73,20 @@ def read_other(message: Message, reports: list[Report]) -> bool:
         add_battery_level(attributes, values[-1])
     message.report([place], reports)
     return True
+
+
+def _find_cell(values: Sequence[str]) -> list[dict[str, Any] | None]:
+    """Return the first cell, of the four fields of which the first two have four digits."""
+    for at in range(len(values) - 3):
+        country, operator, area, cell = values[at : at + 4]
+        if (
+            _CODE.fullmatch(country)
+            and _CODE.fullmatch(operator)
+            and _AREA.fullmatch(area)
+            and _CELL.fullmatch(cell)
+        ):
+            return [cell_tower(int(country), int(operator), int(area, 16), int(cell, 16))]
+    return []
 
 
 def _add_behaviour(message: Message, report_type: int | None) -> None:

@@ -26,6 +26,8 @@ from motorpool.codecs.text_fields import TextFields
 _MAX_LOCATIONS = 60
 _FRI_HEAD = 3
 """Fields before the locations: supply or number of the report, its type, the number of locations."""
+_LONG_FRI_HEAD = 5
+"""With a reserved field and the battery level behind them."""
 _MIN_POWER = 10
 """A smaller number is not a supply in millivolts, but the number of the report."""
 _STATUS = re.compile(r"[0-9A-Fa-f]{6}|[0-9A-Fa-f]{10}")
@@ -62,8 +64,12 @@ def read_fri(message: Message, reports: list[Report]) -> None:
     supply = parse_whole(fields.peek())
     if supply is not None and supply > _MIN_POWER:
         message.attributes["power"] = supply / 1000
-    report_type = hexadecimal(values[at - 2]) or 0
-    count = parse_whole(values[at - 1]) or 1
+    last = at - 1
+    if at - fields.at == _LONG_FRI_HEAD:
+        add_battery_level(message.attributes, values[last])
+        last -= 2
+    report_type = hexadecimal(values[last - 1]) or 0
+    count = parse_whole(values[last]) or 1
     fields.at = at
     places = [read_location(message)]
     while len(places) < min(count, _MAX_LOCATIONS) and is_location(values, fields.at):

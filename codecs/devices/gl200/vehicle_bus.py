@@ -41,10 +41,6 @@ def _milliseconds(text: str) -> int | None:
     return None if hours is None else round(hours * 3_600_000)
 
 
-def _consumption(text: str) -> float | None:
-    return real(text.removeprefix("L/H").removeprefix("L/100km"))
-
-
 def _percentage(text: str) -> float | None:
     return real(text.removeprefix("P"))
 
@@ -76,7 +72,6 @@ _CAN: Final[Mapping[int, tuple[str, _Parse]]] = {
     4: ("obdSpeed", parse_whole),
     5: ("rpm", parse_whole),
     6: ("coolantTemp", real),
-    7: ("fuelConsumption", _consumption),
     9: ("range", _hundreds),
     10: ("throttle", _number),
     11: ("hours", _milliseconds),
@@ -104,13 +99,12 @@ _EXTENSION: Final[Mapping[int, tuple[str, _Parse]]] = {
     18: ("driver2Name", _text),
     19: ("registration", _text),
 }
-_LETTERED: Final[Mapping[tuple[int, str], tuple[str, _Parse]]] = {
-    (2, "H"): ("obdOdometer", _hundreds),
-    (2, "I"): ("obdImpulses", _number),
-    (8, "L"): ("fuel", real),
-    (8, "P"): ("fuelLevel", real),
+_PREFIXED: Final[Mapping[int, tuple[tuple[str, str, _Parse], ...]]] = {
+    2: (("H", "obdOdometer", _hundreds), ("I", "obdImpulses", _number)),
+    7: (("L/H", "fuelConsumption", real), ("L/100km", "fuelEconomy", real)),
+    8: (("L", "fuel", real), ("P", "fuelLevel", real)),
 }
-"""Fields whose first letter says what they are, by bit and letter."""
+"""Fields whose first characters say what they are, by bit: these, the name, and what reads the rest."""
 _IGNITION = 1
 _EXTENSION_BIT, _LOCATION_BIT, _CELL_BIT = 29, 30, 31
 _BITS_OF_MODELS: Final = {"GV350M": range(22, 25), "GV355CEU": range(22, 29)}
@@ -170,9 +164,10 @@ def _read_item(attributes: dict[str, Any], bit: int, text: str) -> None:
     if bit in _CAN:
         name, parse = _CAN[bit]
         put(attributes, name, parse(text))
-    elif (lettered := _LETTERED.get((bit, text[:1]))) is not None:
-        name, parse = lettered
-        put(attributes, name, parse(text[1:]))
+    elif bit in _PREFIXED:
+        for prefix, name, parse in _PREFIXED[bit]:
+            if text.startswith(prefix):
+                put(attributes, name, parse(text.removeprefix(prefix)))
     elif bit == _IGNITION and text:
         attributes["ignition"] = text != "0"
 

@@ -46,8 +46,11 @@ _CAMERA_EVENTS: Final = {
     0x93: "accident",
 }
 _ALARM_STATUS = re.compile(r"ALM([0-9]{1,3})")
+_PRINTABLE = re.compile(rb"[ -~\r\n\t]*")
 _TEXT_LIMIT = 1000
-_GPS_BYTES = 18
+_TIME_AND_EVENT = 7
+_MIN_SATELLITES_BYTE = 0x0A
+"""No latitude begins with such a byte."""
 _JC400_MARK = b"\xff\xff"
 
 
@@ -105,9 +108,9 @@ def _read_state_text(record: Record, text: str) -> None:
 
 
 def _read_fuel_sensor(record: Record, text: str) -> None:
-    # !AIOIL,<number>,<temperature>,…,<fuel>: see the page.
-    fields = text.strip("!\r\n ").split(",")
-    for name, at in (("temp1", 2), ("fuel", 5)):
+    # !AIOIL,<number>,<output>,<temperature>,<version>,<states>,<fuel>,…: see the page.
+    fields = text[max(0, text.find("!")) :].split(",")
+    for name, at in (("temp1", 3), ("fuel", 6)):
         if len(fields) > at:
             put(record.attributes, name, parse_real(fields[at]))
 
@@ -126,8 +129,9 @@ def read_serial_data(record: Record, message: Message) -> None:
     """Read what came from a serial port: text as it is, anything else in hexadecimal digits."""
     message.reader.skip(1)
     data = message.reader.rest()[:_TEXT_LIMIT]
-    text = data.decode("ascii", "replace")
-    record.attributes["result"] = text if text.isprintable() else data.hex()
+    text = data.decode("ascii").strip() if _PRINTABLE.fullmatch(data) else data.hex()
+    if text:
+        record.attributes["result"] = text
 
 
 def read_camera_alarm(record: Record, message: Message) -> None:
@@ -142,8 +146,15 @@ def read_camera_alarm(record: Record, message: Message) -> None:
         set_place(record, latitude, longitude, speed, flags)
         if reader.remaining >= 2:
             attributes["power"] = reader.uint16() / 10
-    elif reader.remaining >= _GPS_BYTES + 1:
+    elif reader.remaining > _TIME_AND_EVENT and reader.peek(7)[6] >= _MIN_SATELLITES_BYTE:
         read_gps(record, reader)
+    elif reader.remaining > _TIME_AND_EVENT:
+        # A block without satellites and speed.
+        record.device_time = read_time(reader, record.zone)
+        latitude, longitude = read_degrees(reader)
+        set_place(record, latitude, longitude, 0, reader.uint16())
+    elif reader.remaining == _TIME_AND_EVENT:
+        record.device_time = read_time(reader, record.zone)
     if not reader.remaining:
         return
     event = reader.uint8()
@@ -231,12 +242,16 @@ def _read_module_tag(record: Record, value: ByteReader) -> None:
     attributes["tag1Battery"] = value.uint16() / 1000
     attributes["tag1BatteryLevel"] = value.uint8()
     attributes["tag1Temp"] = value.sint(2) / 10
-    attributes["tag1Humidity"] = value.sint(2) / 10
+    humidity = value.sint(2)
+    attributes["tag1Humidity"] = humidity / 10 if humidity > 100 else humidity
+    if value.remaining:
+        attributes["tag1Status"] = value.uint8()
 
 
 def read_status_values(record: Record, message: Message) -> None:
-    """Read the states of a Jimi device, each a number of two bytes, a length and the value."""
+    """Read a time and the states of a Jimi device, each a number of two bytes, a length and the value."""
     attributes, reader = record.attributes, message.reader
+    record.device_time = datetime.fromtimestamp(reader.uint32(), UTC)
     while reader.remaining >= 3:
         number = reader.uint16()
         value = reader.reader(reader.uint8())
@@ -260,16 +275,21 @@ def read_status_values(record: Record, message: Message) -> None:
 
 
 def read_peripheral(record: Record, message: Message) -> None:
-    """Read what a Jimi device's peripherals report."""
+    """Read a time and what a Jimi device's peripherals report."""
     attributes, reader = record.attributes, message.reader
+    record.device_time = datetime.fromtimestamp(reader.uint32(), UTC)
     while reader.remaining >= 3:
         number = reader.uint16()
-        value = reader.reader(reader.uint16() if number == 0x000A else reader.uint8())
+        # Lengths have one byte or two, of which the first is zero then.
+        size = reader.uint16() if number == 0x000A else reader.uint8() or reader.uint8()
+        value = reader.reader(min(size, reader.remaining))
         if number == 0x000A:
             value.skip(1)
             attributes["mac"] = value.digits(6)
             for name in ("event", "eventData", "dataType"):
                 attributes[name] = value.uint8()
+            if not attributes["event"]:
+                del attributes["eventData"]
             if value.remaining:
                 attributes["dataDetails"] = value.rest().hex()
         elif number == 0x000C:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import add_alarms
+from motorpool.codecs.devices.gt06.models import LW_PREFIX, R11, SEEWORLD, TRX16I, family
 from motorpool.codecs.devices.gt06.record import Message, Record
 from motorpool.codecs.reader import ByteReader
 
@@ -50,11 +51,10 @@ _ALARMS: Final[Mapping[int, str]] = {
     0x010B: "jamming",
 }
 """By the alarm byte; above 0xFF by page and alarm byte."""
-_VL: Final = {0x09: "tow", 0x28: "powerOff", 0x30: "hardBraking"}
 _OF_MODEL: Final[Mapping[str, Mapping[int, str]]] = {
-    **dict.fromkeys(("VL103", "LL303", "VL512", "G18"), _VL),
-    "TRX16I": {0x09: "geofence", 0x0E: "lowPower"},
-    "SEEWORLD": {0x28: "hardCornering", 0x29: "accident"},
+    "VL": {0x09: "tow", 0x28: "powerOff", 0x30: "hardBraking"},
+    TRX16I: {0x09: "geofence", 0x0E: "lowPower"},
+    SEEWORLD: {0x28: "hardCornering", 0x29: "accident"},
     "LW": {0x18: "accident", 0x19: "hardAcceleration"},
 }
 """Alarms that mean something else in a model."""
@@ -67,14 +67,14 @@ _ALARM_STATES: Final = {
     7: "removing",
 }
 """By bits 3 to 5 of the state byte."""
+HEARTBEAT = 0x13
 _MAX_STEPS = 6
 """Batteries are reported in six steps, or in percent from 7 on."""
 
 
 def add_alarm(record: Record, code: int) -> None:
     """Add the alarm of a code; unknown ones and 0 are none."""
-    model = "LW" if record.model.startswith("LW") else record.model
-    name = _OF_MODEL.get(model, {}).get(code) or _ALARMS.get(code)
+    name = _OF_MODEL.get(family(record.model), {}).get(code) or _ALARMS.get(code)
     if name is not None:
         add_alarms(record.attributes, (name,))
 
@@ -134,28 +134,44 @@ def read_modules(record: Record, reader: ByteReader) -> None:
 
 
 def read_states(record: Record, message: Message) -> None:
-    """Read states, battery and signal, with what some models put in their places."""
+    """Read states, battery, signal and alarm, with what some models put in their places."""
     attributes, reader = record.attributes, message.reader
+    attributes["type"] = message.kind
     if reader.remaining == 16:
-        # states, satellites, alarm, language, battery, mode, voltage, reserved, times, temperature
-        add_states(attributes, reader.uint8(), record.model)
-        reader.skip(4)
-        attributes["batteryLevel"] = min(100, reader.uint8())
-        reader.skip(8)
-        value = reader.uint16()
-        degrees = (value & 0x7FFF) / 10
-        # Unlike anywhere else the highest bit stands for a positive number.
-        attributes["temp1"] = degrees if value & 0x8000 else -degrees
-    elif message.length == 0x13 and reader.remaining >= 11:
+        _read_long_states(record, reader)
+        return
+    if message.length == 0x13 and reader.remaining >= 11:
         _read_obd6(record, reader)
-    elif reader.remaining >= 3 and (record.model == "R11" or record.model.startswith("LW")):
+        return
+    is_heartbeat = message.kind == HEARTBEAT
+    if record.model == R11 and is_heartbeat and reader.remaining >= 3:
         add_states(attributes, reader.uint8(), record.model)
-        voltage = reader.uint16()
-        attributes["power"] = voltage / 100 if record.model == "R11" else (voltage & 0x0FFF) / 10
+        attributes["power"] = reader.uint16() / 100
         if reader.remaining:
             attributes["rssi"] = reader.uint8()
     else:
         read_status(record, reader)
+    if is_heartbeat and record.model.startswith(LW_PREFIX) and reader.remaining >= 2:
+        attributes["power"] = (reader.uint16() & 0x0FFF) / 10
+    elif is_heartbeat and record.model == SEEWORLD and reader.remaining:
+        attributes["power"] = float(reader.uint8())
+    elif reader.remaining:
+        add_alarm(record, reader.uint8())
+
+
+def _read_long_states(record: Record, reader: ByteReader) -> None:
+    # states, satellites, alarm, language, battery, mode, voltage, reserved, times, temperature
+    attributes = record.attributes
+    add_states(attributes, reader.uint8(), record.model)
+    reader.skip(2)
+    add_alarm(record, reader.uint8())
+    reader.skip(1)
+    attributes["batteryLevel"] = min(100, reader.uint8())
+    reader.skip(8)
+    value = reader.uint16()
+    degrees = (value & 0x7FFF) / 10
+    # Unlike anywhere else the highest bit stands for a positive number.
+    attributes["temp1"] = degrees if value & 0x8000 else -degrees
 
 
 def _read_obd6(record: Record, reader: ByteReader) -> None:
@@ -177,6 +193,7 @@ def _read_obd6(record: Record, reader: ByteReader) -> None:
 def read_states_with_modules(record: Record, message: Message) -> None:
     """Read states, battery, signal, alarm and language, and what modules add."""
     reader = message.reader
+    record.attributes["type"] = message.kind
     read_status(record, reader)
     if reader.remaining:
         add_alarm(record, reader.uint8())

@@ -20,13 +20,20 @@ from motorpool.codecs.devices.jt808.frames import (
     Identity,
     decode_frame,
     encode_frame,
+    with_right_check,
 )
 from motorpool.codecs.devices.jt808.item_layouts import STANDARD_ITEMS, item_decoder
 from motorpool.codecs.devices.jt808.location import decode_location
 from motorpool.codecs.devices.jt808.reassembly import PacketReassembler
 from motorpool.codecs.devices.jt808.sent_commands import SentCommands
 from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage
-from motorpool.codecs.devices.jt808.terminal_messages import AUTHENTICATE, LOCATION, REGISTER, read_message
+from motorpool.codecs.devices.jt808.terminal_messages import (
+    AUTHENTICATE,
+    LOCATION,
+    QUERY_MEDIA_CAPABILITIES,
+    REGISTER,
+    read_message,
+)
 from motorpool.codecs.devices.jt808.times import BEIJING, TerminalClock
 from motorpool.codecs.devices.jt808.upload_framer import UploadChunk, UploadFramer
 from motorpool.codecs.devices.jt808.vendors.commands import (
@@ -36,13 +43,14 @@ from motorpool.codecs.devices.jt808.vendors.commands import (
     vendor_message,
 )
 from motorpool.codecs.devices.jt808.vendors.messages import time_response
-from motorpool.codecs.devices.jt808.vendors.models import STANDARD, model_of
+from motorpool.codecs.devices.jt808.vendors.models import MODELS, STANDARD, model_of
 from motorpool.codecs.devices.jt808.vendors.port_framing import E7Frame, TextFrame
 from motorpool.codecs.devices.jt808.vendors.text_frames import encode_text, read_text, text_sender
 from motorpool.codecs.devices.jt808.video_commands import VideoContext
 from motorpool.codecs.errors import CodecError, FrameError, UnsupportedCommand
 from motorpool.codecs.reports import (
     REQUEST_ALARM_FILES,
+    REQUEST_SOUND_FORMAT,
     DeviceCommand,
     EncodedCommand,
     FrameRejected,
@@ -66,6 +74,7 @@ class Jt808(DeviceCodec):
     identity = "phone"
     carries_secret = True
     commands = COMMANDS | VENDOR_COMMANDS
+    models = MODELS
 
     def __init__(self, zone: tzinfo = BEIJING) -> None:
         self._framer = UploadFramer()
@@ -127,6 +136,10 @@ class Jt808(DeviceCodec):
                 reports.append(ImmediateReply(self._responses.refuse(self._receipt(frame), responses.BAD)))
         return reports
 
+    def reseal(self, message: bytes) -> bytes:
+        """Return a frame with the right check byte."""
+        return with_right_check(message)
+
     def receive_datagram(self, data: bytes) -> list[Report]:
         """Return the reports of one datagram, whose last frame may lack its delimiter."""
         delimiter = {b"\xe7": b"\xe7", b"(": b")"}.get(data[:1], b"~")
@@ -160,7 +173,7 @@ class Jt808(DeviceCodec):
         if identity is None or (command.unique_id and command.unique_id not in identity.unique_ids):
             identity = _identity_of(command, identity)  # another device of a gateway
         # No caller waits for the result of a command that the server sends by itself.
-        is_internal = command.type == REQUEST_ALARM_FILES
+        is_internal = command.type in {REQUEST_ALARM_FILES, REQUEST_SOUND_FORMAT}
         target = CommandTarget(
             self._known_model, self.options, self.password, identity, self._clock, self.utc_now
         )
@@ -172,6 +185,8 @@ class Jt808(DeviceCodec):
             if is_frame(content):
                 return EncodedCommand(content)
             message_id, body = int.from_bytes(content[:2], "big"), content[2:]
+        elif command.type == REQUEST_SOUND_FORMAT:
+            message_id, body = QUERY_MEDIA_CAPABILITIES, b""
         elif is_internal:
             message_id = ATTACHMENT_REQUEST
             body = attachment_request(command, self.server_key, identity.number)

@@ -154,6 +154,9 @@ def decode_frame(escaped: bytes, *, is_e7: bool = False) -> Frame:
     elif b"}" in escaped:
         # In this order two replacements equal one pass from left to right.
         content = escaped.replace(b"}\x02", b"~").replace(b"}\x01", b"}")
+    if xor8(content) and not is_e7 and not xor8(escaped) and len(escaped) == _announced_bytes(escaped):
+        # Some makers do not escape 7d.
+        content = escaped
     if xor8(content):
         raise ChecksumError("the check byte is wrong")
     size = len(content)
@@ -190,6 +193,13 @@ def decode_frame(escaped: bytes, *, is_e7: bool = False) -> Frame:
     if properties & _ENCRYPTED:
         raise FrameError(f"message 0x{message_id:04x} is encrypted")
     return Frame(message_id, serial, phone, is_2019, start, content, total, index, is_e7)
+
+
+def _announced_bytes(content: bytes) -> int:
+    """Return the size of a frame of 2013 or 2019 that its header announces."""
+    properties = int.from_bytes(content[2:4], "big")
+    header = (17 if properties & _MODERN else 12) + (4 if properties & _SUBPACKAGED else 0)
+    return header + (properties & 0x3FF) + 1
 
 
 def _decode_lock_header(content: bytes) -> Frame:
@@ -245,6 +255,16 @@ def add_e7_framing(content: bytes) -> bytes:
     for plain, escaped in _E7_ESCAPES:
         content = content.replace(plain, escaped)
     return b"\xe7" + content + b"\xe7"
+
+
+def with_right_check(frame: bytes) -> bytes:
+    """Return a frame with its delimiters and the check byte of its content; other bytes as they are."""
+    if len(frame) > 3 and frame.startswith(b"~") and frame.endswith(b"~"):
+        content = frame[1:-1].replace(b"}\x02", b"~").replace(b"}\x01", b"}")
+        return add_framing(content[:-1])
+    if len(frame) > 3 and frame.startswith(b"\xe7") and frame.endswith(b"\xe7"):
+        return add_e7_framing(unescape_e7(frame[1:-1])[:-1])
+    return frame
 
 
 def unescape_e7(content: bytes) -> bytes:

@@ -103,6 +103,7 @@ ALARM_CODES: Mapping[str, Mapping[str, str]] = {
 _CAMERA_EVENTS = frozenset((16, 17))
 """Events that raise no alarm: a sign or a driver recognized, a snapshot taken."""
 _ALARM_ENDED = 2
+_LAST_KIND = 0x20
 _TYRE_LABEL_OFFSET = 24
 _TYRE = Struct(">BHHhH")
 """A tyre's entry in item 0x66, after the label and the number of tyres: place from 0, alarms, kPa, °C, % of
@@ -193,6 +194,19 @@ def _camera_alarm(name: str, names: dict[int, str]) -> Reader:
     return read
 
 
+def _unlabelled_alarm(key: str, names: dict[int, str]) -> Reader:
+    """Return the reader of an alarm whose label has another size, where its state and kind are plausible."""
+
+    def read(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+        if value[4] > _ALARM_ENDED or not 0 < value[5] <= _LAST_KIND:
+            return
+        attributes[key] = value[5]
+        if value[4] != _ALARM_ENDED and value[5] not in _CAMERA_EVENTS:
+            alarms.append(names.get(value[5], "general"))
+
+    return read
+
+
 def _labelled_alarm(key: str, label_start: int, names: dict[int, str]) -> Reader:
     """Return the reader of an item that is another maker's where no label stands in its place."""
 
@@ -257,12 +271,15 @@ BIT_FIELD_ITEMS: dict[int, Callable[[int, Attributes, Alarms], None]] = {
 """Items of 1, 2 or 4 bytes whose bits have separate meanings; keyed as `NUMERIC_ITEMS`."""
 
 STRUCTURED_ITEMS: dict[int, Callable[[bytes, Attributes, Alarms], None]] = {
+    **dict.fromkeys(range(0x64_20, 0x65_00), _unlabelled_alarm("adasAlarm", _ADAS_ALARMS)),
+    **dict.fromkeys(range(0x65_20, 0x66_00), _unlabelled_alarm("dmsAlarm", _DRIVER_ALARMS)),
+    **dict.fromkeys(range(0x70_20, 0x71_00), _unlabelled_alarm("drivingAlarm", _DRIVING_ALARMS)),
     0x05_1E: _tyres,
     0x11_05: _overspeed_place,
     0x12_06: _area,
     0x13_07: _segment_time,
     0x18_03: _fatigue,
-    # With the short and the long (Guangdong) alarm label; other lengths are other makers' items.
+    # With the short and the long (Guangdong) alarm label.
     **dict.fromkeys((0x64_2F, 0x64_47), _camera_alarm("adas", _ADAS_ALARMS)),
     0x65_2F: _camera_alarm("dms", _DRIVER_ALARMS),
     0x65_47: _camera_alarm("dms", _DRIVER_ALARMS_OF_GUANGDONG),

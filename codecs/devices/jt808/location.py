@@ -8,7 +8,7 @@ from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.devices.jt808.item_layouts import STANDARD_ITEMS, ItemDecoder
 from motorpool.codecs.devices.jt808.items import Alarms
 from motorpool.codecs.devices.jt808.times import TerminalClock
-from motorpool.codecs.devices.jt808.vendors.models import STANDARD, Model
+from motorpool.codecs.devices.jt808.vendors.models import STANDARD, Model, model_of
 from motorpool.codecs.errors import Truncated
 from motorpool.codecs.reports import PositionReport, Receipt
 
@@ -20,6 +20,8 @@ KNOTS = 1 / 18.52
 _FIXED = Struct(">IIIIhHH5sB")
 _TAIL = Struct(">4xIHIB3x")
 _TAIL_BYTES = 18
+_AOVX = model_of("AL300")
+"""What the alarm bits of a location are that has items of these."""
 _DOORS = 0x3E000
 """Status bits that are doors except for Holloo's trackers."""
 
@@ -58,6 +60,8 @@ def decode_location(
         attributes |= {"odometer": kilometres * 1000, "battery": decivolts / 10, "rssi": rssi}
     else:
         raised, others = items.decode(content, items_start, end, attributes, alarm)
+    if others is not None and others.is_aovx and model is STANDARD:
+        words = _AOVX.words_2019 if is_2019 else _AOVX.words_2013
     if alarm or raised:
         names = (words.alarms.get(alarm) or words.decode_alarm(alarm)) if alarm else ()
         add_alarms(attributes, (*names, *raised))

@@ -29,6 +29,7 @@ from motorpool.codecs.reports import (
     RecordingList,
     Report,
     Secret,
+    SoundFormat,
 )
 
 GENERAL_RESPONSE = 0x0001
@@ -204,9 +205,9 @@ def _attributes(message: TerminalMessage) -> list[Report]:
 
 
 def _capabilities(message: TerminalMessage) -> list[Report]:
-    return device_information(
-        message, bodies.media_capabilities(message.body), None, QUERY_MEDIA_CAPABILITIES
-    )
+    capabilities = bodies.media_capabilities(message.body)
+    sound = SoundFormat(capabilities["audioCoding"], capabilities["audioFrameBytes"])
+    return [sound, *device_information(message, capabilities, None, QUERY_MEDIA_CAPABILITIES)]
 
 
 def _passengers(message: TerminalMessage) -> list[Report]:

@@ -22,6 +22,10 @@ PLAYBACK_REQUEST = 0x9201
 PLAYBACK_CONTROL = 0x9202
 LIST_QUERY = 0x9205
 
+TALK = 2
+"""Data type of sound both ways."""
+_CLOSE, _CLOSE_TALK = 0, 4
+
 EARLIEST_TIME = datetime.min.replace(tzinfo=UTC)
 QUERY_SPAN = timedelta(hours=24)
 """Span of a list query without a start; many terminals answer no longer one."""
@@ -57,15 +61,17 @@ def channel(command: DeviceCommand, default: int = 1, low: int = 1) -> int:
 
 
 def live_request(command: DeviceCommand, _: VideoContext) -> bytes:
-    """Return the body of 0x9101, a request for live video."""
+    """Return the body of 0x9101, a request for live video, or with `dataType` 2 for sound both ways."""
     address = _media(command)
     codes = bytes((channel(command),)) + _codes(command, dataType=5, streamType=1)
-    return _address(address.host, address.live_port) + codes
+    return _address(address.host, address.talk_port if codes[1] == TALK else address.live_port) + codes
 
 
 def live_stop(command: DeviceCommand, _: VideoContext) -> bytes:
-    """Return the body of 0x9102 that ends live video."""
-    return bytes((channel(command), 0)) + _codes(command, closeType=2, streamType=1)
+    """Return the body of 0x9102 that ends live video, or with `dataType` 2 sound both ways."""
+    (data_type,) = _codes(command, dataType=5)
+    control = _CLOSE_TALK if data_type == TALK else _CLOSE
+    return bytes((channel(command), control)) + _codes(command, closeType=2, streamType=1)
 
 
 def list_query(command: DeviceCommand, context: VideoContext) -> bytes:

@@ -9,7 +9,7 @@ from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.devices.framing import Framing, TextLength
 from motorpool.codecs.devices.meitrack.binary import read_fixed_records, read_parameter_records
 from motorpool.codecs.devices.meitrack.photo import PHOTO_NAME, Photo
-from motorpool.codecs.devices.meitrack.texts import is_record, read_text
+from motorpool.codecs.devices.meitrack.texts import MODELS, is_record, read_text
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
 from motorpool.codecs.reports import (
     DeviceCommand,
@@ -45,6 +45,7 @@ class Meitrack(FramedCodec):
     port = 5020
     udp = True
     commands = frozenset(("custom", "requestPhoto", "sendSms", *_COMMANDS))
+    models = MODELS
     framing = Framing(
         TextLength(b"$$", offset=3, until=b",", end=b"\n", end_pattern=_END),
         max_frame_bytes=MAX_FRAME_BYTES,
@@ -86,6 +87,17 @@ class Meitrack(FramedCodec):
                 reports.append(PositionReport({"result": _text(content)}, located=False))
             case _:
                 self._read_text(kind, frame, _text(content), reports)
+
+    def reseal(self, message: bytes) -> bytes:
+        """Return a frame with the right check value."""
+        check = _CHECK.search(message)
+        if check is None:
+            return message
+        return b"%b%02X%b" % (
+            message[: check.start(1)],
+            sum8(message[: check.start() + 1]),
+            message[check.end(1) :],
+        )
 
     def refuse(self, receipt: Receipt | None) -> bytes:
         """Return nothing, and forget a photo."""

@@ -106,7 +106,7 @@ class ParameterRecord:
             case (1, 0x01) | (2, 0x40):
                 add_event(attributes, value.uint(size))
             case 1, 0x05:
-                self._draft.valid = value.uint8() == 1
+                self._draft.valid = value.uint8() > 0
             case 1, 0x47:
                 if (lock := _LOCK_VALUES.get(value.uint8())) is not None:
                     attributes["lock"] = lock

@@ -23,6 +23,7 @@ _HEX = re.compile(r"[0-9A-Fa-f]{1,8}")
 _TWO_BYTES = re.compile(r"[0-9A-Fa-f]{4}")
 _TEMPERATURE = re.compile(r"[0-9A-Fa-f]{6}")
 _VOLTS = re.compile(r"[0-9]{1,6}\.[0-9]{1,6}")
+_TAXIMETER_STATE = re.compile(r"[0-9]{2}")
 _NUMBER_OF_VOLTS = 5
 _SIGNED_PROTOCOL = 3
 """The protocol from which temperatures are signed numbers of 16 bits."""
@@ -35,6 +36,8 @@ _SCALES: Final[Mapping[str, tuple[float, float]]] = {
     **dict.fromkeys(("T1", "T3", "MVT100", "MVT600", "MVT800", "TC68", "TC68S"), _SCALES_4096),
 }
 """Volts for each step of the internal battery and of the supply, by model."""
+MODELS: Final = tuple(sorted(_SCALES))
+"""All models that differ, as the console offers them."""
 _TEMPERATURE_DATA, _TAXIMETER = 1, 5
 """Places in the data at the end."""
 _TAXIMETER_TEXTS = ("taximeterStart", "taximeterEnd")
@@ -149,9 +152,11 @@ def _add_data(attributes: dict[str, Any], data: Sequence[str]) -> None:
     if len(data) <= _TAXIMETER:
         return
     for name, value in zip(_TAXIMETER_NAMES, data[_TAXIMETER].split("|"), strict=False):
-        if name == "taximeterOn" and value in ("0", "1"):
-            attributes[name] = value == "1"
-        elif name in _TAXIMETER_TEXTS or parse_finite(value) is None:
-            put(attributes, name, value or None)
+        if name == "taximeterOn":
+            # One digit, or two of which the second one is 0 while it is on.
+            if value in ("0", "1"):
+                attributes[name] = value == "1"
+            elif _TAXIMETER_STATE.fullmatch(value):
+                attributes[name] = value[1] == "0"
         else:
-            attributes[name] = parse_finite(value)
+            put(attributes, name, (value or None) if name in _TAXIMETER_TEXTS else parse_finite(value))

@@ -60,12 +60,17 @@ class Ruptela(FramedCodec):
             attributes = {"result": text, "type": command}
             reports.append(PositionReport(attributes, located=False) if text else Heartbeat())
         elif command == OUTPUT:
-            reports.append(PositionReport({"result": str(reader.uint8())}, located=False))
+            attributes = {"result": str(reader.uint8()), "type": command}
+            reports.append(PositionReport(attributes, located=False))
         elif command == FILES and reader.peek(1) == bytes((PART,)):
             reader.skip(1)
             self._photo = read_part(reader, self._photo, reports)
         else:
             reports.append(UnknownMessage(frame, str(command)))
+
+    def reseal(self, message: bytes) -> bytes:
+        """Return a frame with the right CRC."""
+        return frames.with_right_crc(message) if len(message) > frames.LENGTH_BYTES else message
 
     def encode(self, command: DeviceCommand) -> EncodedCommand:
         """Return a frame; `data` of `custom` is a text message, or all bytes of a frame in hexadecimal."""

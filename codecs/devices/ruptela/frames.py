@@ -29,6 +29,12 @@ def has_right_crc(data: bytes, start: int, end: int) -> bool:
     return crc == crc16_kermit(data[start + LENGTH_BYTES : end - CRC_BYTES])
 
 
+def with_right_crc(frame: bytes) -> bytes:
+    """Return a frame with the CRC of its body."""
+    body = frame[LENGTH_BYTES:-CRC_BYTES]
+    return frame[:-CRC_BYTES] + crc16_kermit(body).to_bytes(CRC_BYTES, "big")
+
+
 def server_frame(command: int, payload: bytes) -> bytes:
     """Return a frame of the server."""
     body = bytes((SERVER_COMMAND + command,)) + payload

@@ -9,14 +9,22 @@ from motorpool.codecs.devices.command_values import integer
 from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.devices.framing import Framing, length_field
 from motorpool.codecs.devices.suntech import universal
+from motorpool.codecs.devices.suntech.crash import CrashParts
 from motorpool.codecs.devices.suntech.legacy import LEGACY_TYPES, read_legacy, read_st4, read_st9, read_travel
-from motorpool.codecs.devices.suntech.packed import PACKED_TYPE, read_packed
+from motorpool.codecs.devices.suntech.packed import PACKED_TYPES, read_packed
 from motorpool.codecs.devices.suntech.record import Fields
 from motorpool.codecs.devices.suntech.text_shape import Text
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
 from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reader import ByteReader
-from motorpool.codecs.reports import DeviceCommand, EncodedCommand, PositionReport, Report, UnknownMessage
+from motorpool.codecs.reports import (
+    DeviceCommand,
+    EncodedCommand,
+    PositionReport,
+    Receipt,
+    Report,
+    UnknownMessage,
+)
 
 MAX_FRAME_BYTES = 12_288
 """More than data of a serial port of 9999 characters with the fields before them."""
@@ -58,6 +66,7 @@ class Suntech(FramedCodec):
         """First characters of the latest text of one of the families."""
         self._is_universal = False
         """Whether the latest message was a universal one, so that commands are, too."""
+        self._crash = CrashParts()
 
     def read_frame(self, frame: bytes, reports: list[Report]) -> None:
         """Read a text or one of the binary forms."""
@@ -80,6 +89,16 @@ class Suntech(FramedCodec):
         text = f"CMD;{identity};{code}" if self._is_universal else f"{self._family}CMD;{identity};02;{verb}"
         return EncodedCommand(f"{text}\r".encode())
 
+    def refuse(self, receipt: Receipt | None) -> bytes:
+        """Return nothing, and drop an unfinished crash."""
+        self._crash.clear()
+        return super().refuse(receipt)
+
+    @property
+    def buffered(self) -> int:
+        """At most the longest message, and all parts of a crash."""
+        return super().buffered + self._crash.size
+
     def _output(self, command: DeviceCommand) -> tuple[str, str]:
         data = command.attributes.get("data")
         state = int(data) if isinstance(data, bool) else whole_number(data)
@@ -98,12 +117,16 @@ class Suntech(FramedCodec):
 
     def _read_text(self, frame: bytes, reports: list[Report]) -> None:
         values = frame[:-1].decode("ascii", "replace").split(";")
-        if len(values) < 3:
-            raise CodecError("a text without an id and content")
+        if len(values) < 2:
+            raise CodecError("a text without an id")
         prefix = values[0]
-        if prefix.startswith("CRR"):
+        if prefix == "CRR":
             self._identify(values[1], reports)
-            reports.append(UnknownMessage(frame, "CRR"))
+            reports += self._crash.add(frame)
+        elif prefix.isdecimal():
+            # A message of a family without its first field.
+            self._identify(prefix, reports)
+            reports.append(read_legacy("STT", Fields(values, 1), self.options).report())
         elif len(prefix) < 5:
             self._read_universal(prefix, values, frame, reports)
         elif not _FAMILY.match(prefix):
@@ -112,7 +135,7 @@ class Suntech(FramedCodec):
             self._follow(prefix, values[2], reports)
             kind = values[1].strip()
             if kind in ("Location", "Emergency", "Alert"):
-                reports.append(read_st9(kind, Fields(values, 3), self.options).report())
+                reports.append(read_st9(kind, Fields(values, 3)).report())
             else:
                 reports.append(UnknownMessage(frame, kind[:20]))
         else:
@@ -121,10 +144,11 @@ class Suntech(FramedCodec):
     def _follow(self, prefix: str, identity: str, reports: list[Report]) -> None:
         """Take the family and id of a text that is not universal."""
         self._identify(identity, reports)
-        self._family, self._is_universal = prefix[:5], False
+        self._family, self._is_universal = prefix[:-3] if len(prefix) >= 8 else prefix[:5], False
 
     def _read_family(self, prefix: str, values: list[str], frame: bytes, reports: list[Report]) -> None:
-        family, kind = prefix[:5], prefix[5:]
+        kind = prefix[-3:] if len(prefix) >= 8 else prefix[5:]
+        is_st4 = prefix.startswith("ST4")
         if values[1] == "Res":
             self._follow(prefix, values[2], reports)
             reports.append(_result(values[3:]))
@@ -133,10 +157,10 @@ class Suntech(FramedCodec):
         fields = Fields(values, 2)
         if prefix.endswith("HTE"):
             reports.append(read_travel("HTE", fields).report())
-        elif family.startswith("ST4") and kind in ("STT", "ALT"):
+        elif is_st4 and kind in ("STT", "ALT"):
             reports.append(read_st4(kind, fields).report())
-        elif kind in LEGACY_TYPES and not family.startswith("ST4"):
-            reports.append(read_legacy(family, kind, fields, self.options).report())
+        elif kind in LEGACY_TYPES and not is_st4:
+            reports.append(read_legacy(kind, fields, self.options).report())
         else:
             reports.append(UnknownMessage(frame, kind[:20]))
 
@@ -173,8 +197,8 @@ class Suntech(FramedCodec):
             raise CodecError("an id that is not decimal")
         self.identify(identity, reports)
         self._is_universal = False
-        if kind == PACKED_TYPE:
-            reports.append(read_packed(reader, self.options).report())
+        if kind in PACKED_TYPES:
+            reports.append(read_packed(kind, reader, self.options).report())
         else:
             reports.append(UnknownMessage(frame, f"02-{kind:02x}"))
 

@@ -30,6 +30,7 @@ ALERTS: Final[Mapping[int, str]] = {
     132: "door",
 }
 """Alarms by the number of an alert, in texts and in binary messages."""
+_TIME = re.compile(r"[0-9]{10}:[0-9]{2}:[0-9]{2}")
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,16}")
 
 
@@ -126,8 +127,14 @@ def hexadecimal(text: str) -> int:
 
 
 def time_of(date: str, time: str) -> datetime:
-    """Return the time of `yyyymmdd` and `hh:mm:ss`."""
-    return datetime.strptime(f"{date} {time}", "%Y%m%d %H:%M:%S").replace(tzinfo=UTC)
+    """Return the time of `yyyymmdd` and `hh:mm:ss`.
+
+    Raises:
+        CodecError, ValueError: there is no such time.
+    """
+    if not _TIME.fullmatch(date + time):
+        raise CodecError(f"{date[:20]!r} and {time[:20]!r} are no time")
+    return datetime.fromisoformat(f"{date}T{time}").replace(tzinfo=UTC)
 
 
 def read_time(reader: ByteReader) -> datetime:

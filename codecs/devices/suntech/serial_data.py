@@ -6,7 +6,10 @@ from motorpool.codecs.devices.suntech.record import Fields, Record, real, whole
 from motorpool.codecs.numbers import parse_real
 
 _DRIVER_ITEM = 4
-_VALUE = re.compile(r"(?:^|(?<=[;:,|\s]))(?:([tN])_?([0-9]{1,2})=([0-9A-Fa-f]{1,8})|Q=([^;:,|\s]+))")
+_DIGITS = re.compile(r"[0-9A-Fa-f]{1,8}")
+_VALUE = re.compile(
+    r"(?:^|(?<=[;:,|\s]))(?:([tN])_?([0-9]{1,2})\s*=\s*([0-9A-Fa-f]{1,8})|Q[^=;]{0,9}=\s*([^;:,|\s]+))"
+)
 
 
 def read_serial_data(record: Record, fields: Fields) -> None:
@@ -20,24 +23,26 @@ def read_serial_data(record: Record, fields: Fields) -> None:
 def _add_text(record: Record, text: str) -> None:
     attributes = record.attributes
     fuels: list[float] = []
-    if text.startswith("CabAVL"):
-        fuels = [real(item) for item in text.split(",")[2:4]]
-        attributes.update((f"fuel{number}", fuel) for number, fuel in enumerate(fuels, 1))
-    elif text.startswith("GTSL|"):
-        attributes["driverUniqueId"] = text.split("|")[_DRIVER_ITEM]
-    else:
-        values = list(_VALUE.finditer(text))
-        if not values and text:
-            attributes["serial"] = text
-        for found in values:
-            kind, number, digits, quality = found.groups()
-            if kind == "t":
-                attributes[f"temp{int(number)}"] = int(digits, 16)
-            elif kind == "N":
-                attributes[f"fuel{int(number)}"] = int(digits, 16)
-                fuels.append(int(digits, 16))
-            else:
-                rate = parse_real(quality)
-                attributes["drivingQuality"] = quality if rate is None else rate
+    for item in text.split(";"):
+        if item.startswith("CabAVL"):
+            fuels = [real(value) for value in item.split(",")[2:4]]
+            attributes.update((f"fuel{number}", fuel) for number, fuel in enumerate(fuels, 1))
+        elif item.startswith("GTSL|"):
+            attributes["driverUniqueId"] = item.split("|")[_DRIVER_ITEM]
+    values = list(_VALUE.finditer(text))
+    for found in values:
+        kind, number, digits, quality = found.groups()
+        if kind == "t":
+            attributes[f"temp{int(number)}"] = int(digits, 16)
+        elif kind == "N":
+            attributes[f"fuel{int(number)}"] = int(digits, 16)
+            fuels.append(int(digits, 16))
+        elif _DIGITS.fullmatch(quality):
+            attributes["drivingQuality"] = int(quality, 16)
+        else:
+            rate = parse_real(quality)
+            attributes["drivingQuality"] = quality if rate is None else rate
     if fuels:
         attributes["fuel"] = sum(fuels)
+    elif text and not values and "driverUniqueId" not in attributes:
+        attributes["serial"] = text

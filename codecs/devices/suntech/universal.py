@@ -32,16 +32,20 @@ def read_universal(kind: str, fields: Fields) -> Record:
     if kind == "UEX":
         read_serial_data(record, fields)
         return record
+    alert = 0
     names = ("mode", "reason", "index") if kind == "STT" else ("alert", "alertModifier", "alertData")
     for bit, name in enumerate(names, 19):
         if not mask >> bit & 1:
             continue
         text = fields.take()
         if name == "alert":
-            record.add_alarm(ALERTS.get(whole(text)))
+            alert = whole(text)
+            record.add_alarm(ALERTS.get(alert))
         elif text:
             number = parse_whole(text) if name != "alertData" else None
             attributes[name] = text if number is None else number
+    if alert == _DRIVER_ALERT and "alertData" in attributes:
+        attributes["driverUniqueId"] = attributes["alertData"]
     if mask >> 22 & 1:
         fields.skip(1)
     if mask >> 23 & 1:
@@ -63,9 +67,7 @@ def read_tags(kind: str, fields: Fields) -> Record:
     for number in range(1, whole(fields.take()) + 1):
         for name in _NAMES:
             text = fields.take()
-            if text:
-                value: object = parse_whole(text) if name != "Id" else None
-                record.attributes[f"tag{number}{name}"] = text if value is None else value
+            put(record.attributes, f"tag{number}{name}", parse_whole(text) if name != "Id" else text or None)
     return record
 
 
@@ -135,7 +137,7 @@ def read_binary(kind: int, mask: int, reader: ByteReader) -> Record:
     speed, course = number(13, 2), number(14, 2)
     record.set_motion((speed or 0) / 100, (course or 0) / 100)
     put(attributes, "sat", number(15, 1))
-    record.valid = number(16, 1) == 1
+    record.valid = bool(number(16, 1))
     bits = number(17, 1)
     if bits is not None:
         _add_input(record, bits)

@@ -8,7 +8,7 @@ from motorpool.codecs.devices.base import add_positions
 from motorpool.codecs.devices.framed_codec import MALFORMED, FramedCodec
 from motorpool.codecs.devices.framing import Fixed, Framing, length_field, rejected
 from motorpool.codecs.devices.teltonika import messages, records
-from motorpool.codecs.devices.teltonika.elements import family_of
+from motorpool.codecs.devices.teltonika.elements import MODELS, family_of
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import (
@@ -39,6 +39,7 @@ class Teltonika(FramedCodec):
     port = 5027
     udp = True
     commands = frozenset(("custom", *messages.COMMANDS))
+    models = MODELS
     framing = Framing(
         Fixed(_PING, 1),
         length_field(_PREAMBLE, offset=4, size=4, adjustment=4),
@@ -90,6 +91,12 @@ class Teltonika(FramedCodec):
         super().configure(model, attributes)
         self._family = family_of(self.model)
         self._has_long_values = bool(self.options.get("extended"))
+
+    def reseal(self, message: bytes) -> bytes:
+        """Return a packet of a connection with the right CRC."""
+        if not message.startswith(_PREAMBLE) or len(message) < _HEADER_BYTES + 4:
+            return message
+        return message[:-4] + crc16_arc(message[_HEADER_BYTES:-4]).to_bytes(4, "big")
 
     def refuse(self, receipt: Receipt | None) -> bytes:
         """Return 00 for an identification; other messages have no such answer."""

@@ -19,17 +19,25 @@ class Family(msgspec.Struct, frozen=True):
     """FMx6xx, which have elements of trucks."""
     has_cells: bool = False
     """Cell and area in elements of their own."""
+    has_neighbours: bool = False
+    """Up to four cells, each in four elements."""
     numbers: Mapping[int, "_Number"] = {}
     """The elements that are numbers."""
     alarms: Mapping[int, Mapping[int, str] | str] = {}
     """The elements that are alarms: by the value, or the same for any but 0."""
 
 
+MODELS: Final = (
+    *("FMB003", "FMB120", "FMB125", "FMB130", "FMB140", "FMB150", "FMB204", "FMB640", "FMB920"),
+    *("FMC003", "FMC125", "FMC130", "FMC150", "FMC640", "FMC650", "FMC920", "FMM130", "FMM640", "FMM650"),
+    *("FMP100", "FMT100", "FMU130", "MSP500", "MTB100", "TAT100", "TFT100", "TMT250", "TST100"),
+)
+"""The usual ones, as the console offers them; others are read by their first letters."""
 _FMB_MODELS = re.compile(r"FM[B-Z].*|MTB100|MSP500")
 _SIX_MODELS = re.compile(r"FM.6..")
 _CELL_MODELS = re.compile(r"T.T...")
-_ALL, _FMB, _FMB_NOT_SIX, _SIX, _FMB003 = range(5)
-"""Groups of models that have an element; FMB are later devices as well."""
+_ALL, _FMB, _FMB_NOT_SIX, _FMB_OR_T, _NOT_SIX, _SIX, _FMB003 = range(7)
+"""Groups of models that have an element; FMB are later devices as well, T the small ones such as TAT100."""
 
 
 class _Number(msgspec.Struct, frozen=True):
@@ -72,18 +80,20 @@ _NUMBERS: Final[Mapping[int, _Number]] = {
     **_numbers(57, "hybridBatteryLevel", group=_FMB),
     **_numbers(66, "power battery batteryCurrent", 1000),
     **_numbers(72, "temp1 temp2 temp3 temp4", 10, 32, _FMB),
-    **_numbers(80, "dataMode obdSpeed throttle", group=_FMB_NOT_SIX),
+    **_numbers(80, "dataMode", group=_NOT_SIX),
+    **_numbers(81, "obdSpeed throttle", group=_FMB_NOT_SIX),
     **_numbers(83, "fuelUsed fuel", 10, group=_FMB_NOT_SIX),
     **_numbers(85, "rpm", group=_FMB_NOT_SIX),
     **_numbers(87, "obdOdometer", group=_FMB_NOT_SIX),
     **_numbers(89, "fuelLevel", group=_FMB_NOT_SIX),
     **_numbers(107, "fuelUsed", 10, group=_FMB),
     **_numbers(110, "fuelConsumption", 10, group=_FMB),
-    **_numbers(113, "batteryLevel", group=_FMB),
+    **_numbers(113, "batteryLevel", group=_FMB_OR_T),
     **_numbers(115, "engineTemp", 10, 16, _FMB),
     **_flags(179, "out1 out2"),
     **_numbers(181, "pdop hdop", 10),
-    **_numbers(199, "tripOdometer sleepMode", group=_FMB),
+    **_numbers(199, "tripOdometer"),
+    **_numbers(200, "sleepMode", group=_FMB_OR_T),
     **_flags(239, "ignition motion"),
     **_numbers(389, "obdOdometer", 0.001, group=_FMB003),
     **_flags(662, "door", _FMB),
@@ -105,6 +115,10 @@ _ALARMS: Final[Mapping[int, tuple[int, Mapping[int, str] | str]]] = {
 """Models that count, and the alarms by the value of the element, or the same for any but 0."""
 _TEXTS: Final[Mapping[int, str]] = {256: "vin", 325: "vin", 281: "dtcs"}
 _TAGS: Final = frozenset((548, 10828, 10829, 10831, 11317))
+_NEIGHBOURS: Final = tuple(
+    (f"io{1200 + number}", *(f"io{287 + 3 * number + place}" for place in range(3))) for number in range(4)
+)
+"""Network, area, cell and signal of each."""
 _ICCID, _SPEED, _DRIVER, _OPERATOR, _TROUBLE_CODES, _BEACONS = 11, 24, 78, 241, 281, 385
 
 
@@ -112,10 +126,19 @@ _ICCID, _SPEED, _DRIVER, _OPERATOR, _TROUBLE_CODES, _BEACONS = 11, 24, 78, 241, 
 def family_of(model: str) -> Family:
     """Return the family of a model in capitals; empty: only what all models have."""
     is_fmb, is_six = _FMB_MODELS.fullmatch(model) is not None, _SIX_MODELS.fullmatch(model) is not None
-    groups = {_FMB: is_fmb, _FMB_NOT_SIX: is_fmb and not is_six, _SIX: is_six, _FMB003: model == "FMB003"}
+    is_t = _CELL_MODELS.fullmatch(model) is not None
+    groups = {
+        _FMB: is_fmb,
+        _FMB_NOT_SIX: is_fmb and not is_six,
+        _FMB_OR_T: is_fmb or is_t,
+        _NOT_SIX: (is_fmb and not is_six) or is_t,
+        _SIX: is_six,
+        _FMB003: model == "FMB003",
+    }
     return Family(
         is_six=is_six,
-        has_cells=is_fmb or _CELL_MODELS.fullmatch(model) is not None,
+        has_cells=is_fmb or is_t,
+        has_neighbours=is_t,
         numbers={number: each for number, each in _NUMBERS.items() if groups.get(each.group, True)},
         alarms={number: alarms for number, (group, alarms) in _ALARMS.items() if groups.get(group, True)},
     )
@@ -156,21 +179,39 @@ def _add_other(attributes: dict[str, Any], number: int, value: bytes, family: Fa
     elif number == _DRIVER:
         if any(value):
             attributes["driverUniqueId"] = value[::-1].hex().upper()
-    elif number in _TEXTS:
+    elif number != _SPEED:
+        attributes[f"io{number}"] = int.from_bytes(value, "big") if len(value) <= 8 else value.hex()
+
+
+def add_long_element(attributes: dict[str, Any], number: int, value: bytes) -> None:
+    """Add what an element that has a length says; those that are not known are `io<number>`, in digits."""
+    if number in _TEXTS:
         if text := value.decode("ascii", "replace").strip("\0 "):
             attributes[_TEXTS[number]] = text.replace(",", " ") if number == _TROUBLE_CODES else text
     elif number == _BEACONS:
         read_beacons(value, attributes)
     elif number in _TAGS:
         read_tags(value, attributes)
-    elif number != _SPEED:
-        attributes[f"io{number}"] = int.from_bytes(value, "big") if len(value) <= 8 else value.hex()
+    else:
+        attributes[f"io{number}"] = value.hex()
 
 
-def take_cell(attributes: dict[str, Any], family: Family) -> dict[str, Any] | None:
-    """Take the elements of a cell out of the attributes; return the cell, or None."""
+def take_cells(attributes: dict[str, Any], family: Family) -> list[dict[str, Any] | None]:
+    """Take the elements of cells out of the attributes; return the cells, None for those not known."""
     if not family.has_cells:
-        return None
+        return []
+    cells = [_take_cell(attributes)]
+    if family.has_neighbours:
+        for network, area, cell, rssi in _NEIGHBOURS:
+            if area in attributes and cell in attributes:
+                # Without the country, so that the network says nothing either.
+                attributes.pop(network, None)
+                places = attributes.pop(area), attributes.pop(cell)
+                cells.append(cell_tower(None, None, *places, attributes.pop(rssi, None)))
+    return cells
+
+
+def _take_cell(attributes: dict[str, Any]) -> dict[str, Any] | None:
     area = attributes.pop("io206", 0)
     cell_2g, cell_4g = attributes.pop("io205", 0), attributes.pop("io636", 0)
     operator = attributes.get("operator", "")

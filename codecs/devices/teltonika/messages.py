@@ -24,6 +24,7 @@ MAX_TEXT_BYTES = 4096
 MAX_PHOTO_BYTES = 1 << 20
 PART_BYTES = 2048
 _START, _DATA = 1, 2
+_PRINTABLE = re.compile(r"[ -~\r\n\t]*")
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2})+")
 _LOADS = ("loadTruck", "loadTrailer", "totalTruck", "totalTrailer")
 
@@ -95,7 +96,7 @@ def _add_text(
     reports: list[Report], data: bytes, attributes: dict[str, Any], moment: datetime | None
 ) -> None:
     text = data.decode("ascii", "replace").strip("\r\n\0 ")
-    if not text.isprintable() or "\ufffd" in text:
+    if not _PRINTABLE.fullmatch(text):
         text = data.hex()
     if text.startswith("UUUUww") and text.endswith("SSS"):
         _add_weights(attributes, text.removeprefix("UUUUww").removesuffix("SSS"))

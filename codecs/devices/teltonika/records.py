@@ -9,7 +9,13 @@ import msgspec
 from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.devices.draft import Draft
 from motorpool.codecs.devices.network import cell_tower, network_of
-from motorpool.codecs.devices.teltonika.elements import Family, add_elements, take_card, take_cell
+from motorpool.codecs.devices.teltonika.elements import (
+    Family,
+    add_elements,
+    add_long_element,
+    take_card,
+    take_cells,
+)
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
@@ -32,12 +38,12 @@ class _Layout(msgspec.Struct, frozen=True):
     number: int
     count: int
     has_cause: bool = False
-    has_texts: bool = False
+    has_long_elements: bool = False
 
 
 _LAYOUTS: Final = {
     CODEC_8: _Layout(1, 1),
-    CODEC_8_EXTENDED: _Layout(2, 2, has_texts=True),
+    CODEC_8_EXTENDED: _Layout(2, 2, has_long_elements=True),
     CODEC_16: _Layout(2, 1, has_cause=True),
 }
 
@@ -61,8 +67,13 @@ def read_record(codec: int, reader: ByteReader, family: Family, *, has_long_valu
     if layout.has_cause:
         reader.skip(1)
     elements = _read_elements(reader, layout, has_long_values=has_long_values and codec == CODEC_8)
+    long_elements = []
+    if layout.has_long_elements:
+        long_elements = [(reader.uint16(), reader.take(reader.uint16())) for _ in range(reader.uint16())]
     checked_coordinates(latitude / _UNITS_PER_DEGREE, longitude / _UNITS_PER_DEGREE)
     add_elements(attributes, elements, family)
+    for number, value in long_elements:
+        add_long_element(attributes, number, value)
     if family.is_six:
         take_card(attributes)
     for number, value in elements:
@@ -70,7 +81,7 @@ def read_record(codec: int, reader: ByteReader, family: Family, *, has_long_valu
             speed = int.from_bytes(value, "big")
     if speed in _NO_SPEED and not satellites:
         speed = 0
-    tower = take_cell(attributes, family)
+    towers = take_cells(attributes, family)
     return PositionReport(
         attributes,
         _EPOCH + timedelta(milliseconds=milliseconds),
@@ -82,7 +93,7 @@ def read_record(codec: int, reader: ByteReader, family: Family, *, has_long_valu
         altitude=float(altitude),
         speed=speed * KNOTS_PER_KMH,
         course=float(course) if course <= 360 else 0.0,
-        network=network_of((tower,)) if tower is not None else None,
+        network=network_of(towers) if towers else None,
     )
 
 
@@ -100,10 +111,6 @@ def _read_elements(reader: ByteReader, layout: _Layout, *, has_long_values: bool
             (int.from_bytes(group[at : at + width], "big"), group[at + width : at + step])
             for at in range(0, count * step, step)
         ]
-    if layout.has_texts:
-        for _ in range(reader.uint16()):
-            number = reader.uint16()
-            elements.append((number, reader.take(reader.uint16())))
     return elements
 
 

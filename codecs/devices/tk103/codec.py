@@ -3,9 +3,10 @@
 import re
 
 from motorpool.codecs.devices.framed_codec import FramedCodec
-from motorpool.codecs.devices.framing import Framing, Marked
+from motorpool.codecs.devices.framing import Framing
 from motorpool.codecs.devices.tk103 import states
 from motorpool.codecs.devices.tk103.command_texts import COMMANDS, command_text
+from motorpool.codecs.devices.tk103.frames import message_shapes
 from motorpool.codecs.devices.tk103.locations import find_location, read_location
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import (
@@ -17,8 +18,10 @@ from motorpool.codecs.reports import (
 )
 
 MAX_FRAME_BYTES = 1024
-_WITH_COMMAS = re.compile(r"([0-9]{1,20}),([A-Z]{2}[0-9A-Z]{2})(?:,|(?=\{)|$)")
-_COMPACT = re.compile(r"([0-9A-Za-z]{12})([A-Z]{2}[0-9A-Z]{2})")
+_WITH_COMMAS = re.compile(r"([0-9A-Za-z]{1,20}),([A-Z]{2}[0-9A-Z]{2})(?:,|(?=\{)|$)")
+_COMPACT = re.compile(
+    r"([0-9A-Za-z]{12})([A-Z]{2}[0-9A-Z]{2})|([0-9]{13,20})(BV00|ZC[0-9A-F]{2}|DW[0-9A-F]{2})"
+)
 _LOCATION_TYPES = frozenset(("BP05", "BP04", "BR00", "BR01", "BR02", "BR03", "BO01", "BQ81"))
 _NETWORK_TYPE = re.compile(r"DW[56][0-9A-F]")
 
@@ -30,7 +33,7 @@ class Tk103(FramedCodec):
     port = 5002
     udp = True
     commands = COMMANDS
-    framing = Framing(Marked(b"(", b")", quote=b"$"), max_frame_bytes=MAX_FRAME_BYTES, ignored=b"\r\n")
+    framing = Framing(*message_shapes(), max_frame_bytes=MAX_FRAME_BYTES, ignored=b"\r\n")
 
     def receive_datagram(self, data: bytes) -> list[Report]:
         """Return the reports of one datagram, whose only frame may lack the parentheses."""
@@ -44,7 +47,7 @@ class Tk103(FramedCodec):
         found = _WITH_COMMAS.match(text) or _COMPACT.match(text)
         if found is None:
             raise CodecError("a message without an identity and a type")
-        identity, kind = found.groups()
+        identity, kind = found[1] or found[3], found[2] or found[4]
         body, has_commas = text[found.end() :], found.re is _WITH_COMMAS
         if kind == "BP00" and not has_commas:
             self._read_handshake(identity, reports)
@@ -67,11 +70,11 @@ class Tk103(FramedCodec):
             self.identify(identity, reports, answer)
 
     def _decode(self, frame: bytes, kind: str, body: str, has_commas: bool, answer: bytes | None) -> Report:
+        if location := find_location(body.strip()):
+            return read_location(kind, location, self.options, has_date_first=has_commas, receipt=answer)
         if "{" in body and "}" in body and "$" not in body:
             return states.read_cells(body).report_or_heartbeat(answer)
         body = body.strip()
-        if location := find_location(body):
-            return read_location(kind, location, self.options, has_date_first=has_commas, receipt=answer)
         if answer is not None:
             return Heartbeat(answer)
         if kind in _LOCATION_TYPES:

@@ -2,25 +2,33 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.numbers import parse_real
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.units import KNOTS_PER_KMH, KNOTS_PER_MPH, checked_coordinates, degrees
 
 _LOCATION = re.compile(
     r"(?:,?ALARM,(?P<alarm>[0-9]),[^,]{0,20},|,)?(?P<digits>[0-9]{0,30}?),?(?P<date>[0-9]{6}),?(?P<validity>[AV]),?"
-    r"(?P<latitude>[0-9.]{0,12}),?(?P<north>[NS]),?(?P<longitude>[0-9.]{0,12}),?(?P<east>[EW]),?(?P<motion>.*)",
+    r"(?P<latitude>[ 0-9.]{0,20}),?(?P<north>[NS]),?"
+    r"(?P<longitude>[ 0-9.]{0,20}),?(?P<east>[EW]),?(?P<motion>.*)",
     re.DOTALL,
 )
 _MOTIONS = (
-    re.compile(r"([0-9]{1,3}(?:\.[0-9]{0,3})?),([0-9]{6}),([0-9]{1,3}(?:\.[0-9]{0,4})?)(.*)", re.DOTALL),
-    re.compile(r"([0-9]{1,3}(?:\.[0-9]{0,3})?)([0-9]{6})([0-9]{3}\.[0-9]{2})(.*)", re.DOTALL),
-    re.compile(r"([0-9]{1,3}(?:\.[0-9])?)([0-9]{6})([0-9]{1,3}\.[0-9]{1,4})(.*)", re.DOTALL),
+    re.compile(r"([ 0-9.]{1,5})([0-9]{6})([ 0-9.]{6}),?(?=[01]{2}[0-9A-Fa-f]{6}L[0-9A-Fa-f])(.*)", re.DOTALL),
+    re.compile(
+        r"([ 0-9.]{1,5})[0-9]{0,20},(?:[0-9]{0,10},)?([0-9]{6}),([ 0-9]{1,3}(?:\.[0-9]{0,4})?)(.*)", re.DOTALL
+    ),
+    re.compile(r"([ 0-9]{1,3}(?:\.[0-9]{0,3})?)([0-9]{6})([ 0-9]{3}\.[0-9]{2})(.*)", re.DOTALL),
+    re.compile(r"([ 0-9.]{1,5}?)([0-9]{6})([0-9]{2})(?=[01]{2}[0-9A-Fa-f]{6}L[0-9A-Fa-f])(.*)", re.DOTALL),
+    re.compile(r"([ 0-9]{1,3}(?:\.[0-9])?)([0-9]{6})([0-9]{1,3}\.[0-9]{1,4})(.*)", re.DOTALL),
 )
-"""Speed, time, course and the rest: with commas, with a course of six characters, with a shorter one."""
+"""Speed, time, course and the rest: before a tail, with commas, with a course of six characters, of two, of
+others."""
 _TAIL = re.compile(
     r",?([01]),?([01]),?([0-9A-Fa-f])([0-9A-Fa-f])([0-9A-Fa-f]),?([0-9A-Fa-f]{3}),?L([0-9A-Fa-f]{1,8})"
 )
@@ -102,33 +110,35 @@ def read_location(
     Raises:
         CodecError, ValueError: a field is malformed.
     """
-    motion = next((each for form in _MOTIONS if (each := form.fullmatch(found["motion"]))), None)
+    told_alarm, digits, date, validity, north_text, north, east_text, east, motion_text = found.groups()
+    motion = None
+    for form in _MOTIONS:
+        if motion := form.fullmatch(motion_text):
+            break
     if motion is None:
         raise CodecError("a location without speed, time and course")
     speed, time, course, rest = motion.groups()
-    date = found["date"]
-    moment = moment_of(date if has_date_first else date[4:] + date[2:4] + date[:2], time)
     latitude, longitude = checked_coordinates(
-        degrees(found["latitude"], found["north"]) if found["latitude"] else 0.0,
-        degrees(found["longitude"], found["east"]) if found["longitude"] else 0.0,
+        degrees(north_text, north) if north_text.strip() else 0.0,
+        degrees(east_text, east) if east_text.strip() else 0.0,
     )
     attributes: dict[str, Any] = {}
     add_event(attributes, kind)
-    if kind == "BO01" and (alarm := _ALARM_DIGITS.get(found["digits"])):
+    if kind == "BO01" and (alarm := _ALARM_DIGITS.get(digits)):
         add_alarms(attributes, (alarm,))
-    if found["alarm"] and (alarm := _NUMBERED_ALARMS.get(found["alarm"])):
+    if told_alarm and (alarm := _NUMBERED_ALARMS.get(told_alarm)):
         add_alarms(attributes, (alarm,))
     _add_tail(attributes, rest, has_low=bool(options.get("decodeLow")))
-    is_valid = found["validity"] == "A"
-    angle = float(course)
+    is_valid = validity == "A"
+    angle = parse_real(course) or 0.0
     return PositionReport(
         attributes,
-        moment,
+        _moment(date, time, has_date_first=has_date_first),
         located=is_valid or latitude != 0 or longitude != 0,
         valid=is_valid,
         latitude=latitude,
         longitude=longitude,
-        speed=float(speed) * _KNOTS_PER_UNIT.get(str(options.get("speed")), KNOTS_PER_KMH),
+        speed=(parse_real(speed) or 0.0) * _KNOTS_PER_UNIT.get(str(options.get("speed")), KNOTS_PER_KMH),
         course=angle if angle <= 360 else 0.0,
         receipt=receipt,
     )
@@ -152,6 +162,18 @@ def moment_of(date: str, time: str) -> datetime:
         raise ValueError(f"{date[:10]!r} and {time[:10]!r} are no date and time")
     day, month, year = int(date[:2]), int(date[2:4]), 2000 + int(date[4:])
     return datetime(year, month, day, int(time[:2]), int(time[2:4]), int(time[4:]), tzinfo=UTC)
+
+
+def _moment(date: str, time: str, *, has_date_first: bool) -> datetime | None:
+    """Return the time of a location, day and month changed where that is the only date; None for none."""
+    first, middle, last = date[:2], date[2:4], date[4:]
+    day, year = (first, last) if has_date_first else (last, first)
+    try:
+        return moment_of(day + middle + year, time)
+    except ValueError:
+        with suppress(ValueError):
+            return moment_of(middle + day + year, time)
+    return None
 
 
 def _add_tail(attributes: dict[str, Any], rest: str, *, has_low: bool) -> None:

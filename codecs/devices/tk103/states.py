@@ -1,7 +1,9 @@
 """Messages without coordinates: battery, cells, access points, texts."""
 
 import re
+import struct
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from typing import Any, Final
 
 from motorpool.codecs.devices.draft import Draft
@@ -19,22 +21,25 @@ _VIN = re.compile(r"[0-9A-Za-z]{17}")
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2})+")
 _BATTERY_PART = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{1,8}):((?:[0-9A-Fa-f]{2})+)")
 MAX_ACCESS_POINTS = 64
+_MAX_CELLS: Final = 24
+_PACK_BYTES: Final = 88
+_NO_CURRENT: Final = 30_000
+"""A current is sent in 0.1 A from here."""
 
 
 def read_network(kind: str, body: str) -> Draft:
     """Return the cell and the access points of a `DW5x` message."""
     fields = body.removeprefix(",").split(",")
-    count = int(fields[4])
-    if not 0 <= count <= MAX_ACCESS_POINTS:
-        raise CodecError(f"{count} access points")
-    points = []
-    for point in fields[5 : 5 + count]:
-        address, rssi = point.split("*")[:2]
-        points.append(access_point(address, int(rssi)))
+    if not 0 <= int(fields[4]) <= MAX_ACCESS_POINTS:
+        raise CodecError(f"{fields[4][:20]} access points")
+    # Some firmware counts those that it does not send.
+    found = [field.split("*") for field in takewhile(lambda field: "*" in field, fields[5:])]
     attributes: dict[str, Any] = {}
     add_event(attributes, kind)
+    points = [access_point(point[0], int(point[1])) for point in found]
     tower = cell_tower(*(int(each) for each in fields[:4]))
-    moment = moment_of(fields[5 + count], fields[6 + count])
+    date, time = fields[5 + len(found) : 7 + len(found)]
+    moment = moment_of(date, time)
     return Draft(attributes, moment, moment, towers=[tower], points=points)
 
 
@@ -86,9 +91,34 @@ def _read_vin(body: str) -> Draft:
 
 
 def _read_battery_data(body: str) -> Draft:
+    """Return the state of a pack; data of another layout as sent."""
     if not _HEX.fullmatch(body):
         raise CodecError("battery data that is not hexadecimal")
-    return Draft({"bms": body})
+    data = bytes.fromhex(body)
+    cells = data[3] if len(data) > 3 else 0
+    if len(data) < _PACK_BYTES or not 0 < cells <= _MAX_CELLS:
+        return Draft({"bms": body})
+    reader = ByteReader(data, 4, "little")
+    volts = [reader.uint16() / 1000 for _ in range(_MAX_CELLS)][:cells]
+    attributes: dict[str, Any] = {f"battery{number}": each for number, each in enumerate(volts, 1)}
+    attributes |= {"batteryCellMax": max(volts), "batteryCellMin": min(volts)}
+    attributes["charge"] = reader.uint8() == 0
+    attributes["batteryCurrent"] = reader.uint16() / 10
+    attributes["battery"] = reader.uint16() / 100
+    attributes["batteryLevel"] = reader.uint8()
+    attributes["batteryOverheat"], attributes["chargeProtection"], attributes["dischargeProtection"] = (
+        reader.uint8() > 0 for _ in range(3)
+    )
+    reader.skip(2)
+    attributes["cycles"], attributes["faultAlarm"] = reader.uint16(), reader.uint8()
+    reader.skip(6)
+    sensors = reader.uint8()
+    attributes["powerTemp"], attributes["equilibriumTemp"] = (reader.uint8() - 40 for _ in range(2))
+    temperatures = [reader.uint8() - 40 for _ in range(7)][:sensors]
+    attributes |= {f"batteryTemp{number}": each for number, each in enumerate(temperatures, 1)}
+    attributes["calibrationCapacity"] = reader.uint16() / 100
+    attributes["dischargeCapacity"] = reader.uint32()
+    return Draft(attributes)
 
 
 def _read_battery_parts(body: str) -> Draft:
@@ -101,34 +131,45 @@ def _read_battery_parts(body: str) -> Draft:
         # A part may be named by the number of its message or by its whole identity on the bus: 18904001.
         number = int(identity[2:4] if len(identity) == 8 else identity, 16)
         if number in _BATTERY_PARTS and len(data) >= 8:
-            attributes |= _BATTERY_PARTS[number](ByteReader(data))
+            attributes |= _BATTERY_PARTS[number](data)
         else:
             attributes[f"bms{number:x}"] = digits
     return Draft(attributes)
 
 
-def _pack(reader: ByteReader) -> dict[str, Any]:
-    volts, _, amperes, level = (reader.uint16() for _ in range(4))
-    attributes: dict[str, Any] = {"battery": volts / 10, "batteryCurrent": (amperes - 30_000) / 10}
+def _pack(data: bytes) -> dict[str, Any]:
+    volts, _, amperes, level = min(_orders(data, "HHHH"), key=lambda values: abs(values[2] - _NO_CURRENT))
+    attributes: dict[str, Any] = {"battery": volts / 10, "batteryCurrent": (amperes - _NO_CURRENT) / 10}
     if level <= 1000:
         attributes["batteryLevel"] = level / 10
     return attributes
 
 
-def _cell_volts(reader: ByteReader) -> dict[str, Any]:
-    highest, _, lowest = reader.uint16(), reader.uint8(), reader.uint16()
+def _cell_volts(data: bytes) -> dict[str, Any]:
+    highest, _, lowest, _ = min(_orders(data, "HBHB"), key=lambda values: max(values[0], values[2]))
     return {"batteryCellMax": highest / 1000, "batteryCellMin": lowest / 1000}
 
 
-def _cell_temperatures(reader: ByteReader) -> dict[str, Any]:
-    highest, _, lowest = (reader.uint8() for _ in range(3))
-    return {"batteryTempMax": highest - 40, "batteryTempMin": lowest - 40}
+def _orders(data: bytes, form: str) -> list[tuple[int, ...]]:
+    """Return the values in either order of bytes: makers differ, and the values tell which is meant."""
+    return [struct.unpack_from(order + form, data) for order in "><"]
 
 
-_BATTERY_PARTS: Final[Mapping[int, Callable[[ByteReader], dict[str, Any]]]] = {
+def _cell_temperatures(data: bytes) -> dict[str, Any]:
+    return {"batteryTempMax": data[0] - 40, "batteryTempMin": data[2] - 40}
+
+
+def _sensor_temperatures(data: bytes) -> dict[str, Any]:
+    """Return the temperatures of a message: its number stands before them."""
+    first = max(0, data[0] - 1) * 7
+    return {f"batteryTemp{first + number}": each - 40 for number, each in enumerate(data[1:8], 1) if each}
+
+
+_BATTERY_PARTS: Final[Mapping[int, Callable[[bytes], dict[str, Any]]]] = {
     0x90: _pack,
     0x91: _cell_volts,
     0x92: _cell_temperatures,
+    0x96: _sensor_temperatures,
 }
 
 READERS: Final[Mapping[str, Callable[[str], Draft]]] = {

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import put
 from motorpool.codecs.devices.framed_codec import MALFORMED, FramedCodec
-from motorpool.codecs.devices.framing import Framing, Nested, rejected
+from motorpool.codecs.devices.framing import Framing, rejected
 from motorpool.codecs.devices.watch.command_texts import COMMANDS, ECHOED, ESCAPES, command_content
+from motorpool.codecs.devices.watch.frames import MESSAGE, Message
 from motorpool.codecs.devices.watch.health import HEALTH_TYPES, read_health
 from motorpool.codecs.devices.watch.locations import read_location
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
@@ -26,10 +27,6 @@ MAX_FRAME_BYTES: Final = 128 << 10
 """A picture in one message."""
 MAX_VOICE_BYTES: Final = 1 << 20
 """All parts of a voice message."""
-_FRAME = re.compile(
-    rb"\[([0-9A-Za-z]{2})\*([0-9]{10,15})\*(?:([0-9A-Fa-f]{4})\*)?[0-9A-Fa-f]{4}\*(.*)\]", re.DOTALL
-)
-_HEADER: Final = rb"\[[0-9A-Za-z]{2}\*[0-9]{10,15}\*"
 _EMERGENCY_NUMBER = re.compile(r"SOS[1-9]")
 _PICTURE: Final = b"\xff\xd8"
 """With these bytes a JPEG file begins."""
@@ -41,7 +38,7 @@ class Watch(FramedCodec):
     name = "watch"
     port = 5093
     commands = COMMANDS
-    framing = Framing(Nested(b"[", b"]", header=_HEADER), max_frame_bytes=MAX_FRAME_BYTES, ignored=b"\r\n")
+    framing = Framing(Message(), max_frame_bytes=MAX_FRAME_BYTES, ignored=b"\r\n")
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,11 +53,8 @@ class Watch(FramedCodec):
         """Number of the latest part; 0: none is unfinished."""
 
     def read_frame(self, frame: bytes, reports: list[Report]) -> None:
-        """Read a message: two characters of the maker, identity, perhaps an index, length, content.
-
-        The length is not compared: much firmware counts it wrongly.
-        """
-        found = _FRAME.fullmatch(frame)
+        """Read a message: two characters of the maker, identity, perhaps an index, length, content."""
+        found = MESSAGE.fullmatch(frame)
         if found is None:
             raise CodecError("a message without maker, identity and length")
         maker, identity, index = (part.decode() if part is not None else None for part in found.groups()[:3])
@@ -68,7 +62,7 @@ class Watch(FramedCodec):
         if identity and identity != self.unique_id:
             self._drop_voice()
         self.identify(identity or "", reports)
-        type_bytes, _, data = found[4].partition(b",")
+        type_bytes, _, data = found[5].partition(b",")
         kind = type_bytes.decode("ascii", "replace").strip()
         match kind:
             case "INIT":
@@ -93,7 +87,7 @@ class Watch(FramedCodec):
                 attributes = read_health(kind.upper(), _text(data).split(","))
                 reports.append(PositionReport(attributes, located=False) if attributes else Heartbeat())
             case _ if kind in ECHOED or _EMERGENCY_NUMBER.fullmatch(kind):
-                reports.append(PositionReport({"result": _text(found[4])}, located=False))
+                reports.append(PositionReport({"result": _text(found[5])}, located=False))
             case _:
                 reports.append(UnknownMessage(frame, kind[:20]))
 
@@ -164,7 +158,7 @@ def _message(maker: str, identity: str, index: str | None, content: bytes) -> by
 
 
 def _text(data: bytes) -> str:
-    return data.decode("ascii", "replace")
+    return data.decode("utf-8", "replace")
 
 
 def _link(text: str, answer: bytes) -> Report:

@@ -18,9 +18,11 @@ def read_health(kind: str, fields: Sequence[str]) -> dict[str, Any]:
         CodecError: a value is not a number.
         LookupError: a value is missing.
     """
+    if not any(field.strip() for field in fields):
+        return {}
     match kind:
         case "PULSE" | "HEART":
-            return {"heartRate": _whole(fields[0])}
+            return {"heartRate": round(_real(fields[0]))}
         case "BLOOD" | "BPHRT":
             attributes: dict[str, Any] = {
                 "pressureHigh": fields[0].strip()[:20],
@@ -34,7 +36,8 @@ def read_health(kind: str, fields: Sequence[str]) -> dict[str, Any]:
         case "BTEMP2":
             return {"temp1": _real(fields[1])} if _whole(fields[0]) > 0 else {}
         case _:
-            return {"bloodOxygen": _whole(fields[1])}
+            # The kind of measurement stands before the value, where both are sent.
+            return {"bloodOxygen": _whole(fields[min(1, len(fields) - 1)])}
 
 
 def _whole(text: str) -> int:
@@ -47,5 +50,5 @@ def _whole(text: str) -> int:
 def _real(text: str) -> float:
     number = parse_real(text)
     if number is None or abs(number) > 1000:
-        raise CodecError(f"{text[:20]!r} is no temperature")
+        raise CodecError(f"{text[:20]!r} is no measurement")
     return number

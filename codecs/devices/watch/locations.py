@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import add_alarms
@@ -32,7 +33,8 @@ _ALARM_BITS: Final = (
 )
 """In the order in which the first that is set counts."""
 _SIX_DIGITS = re.compile(r"[0-9]{6}")
-_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,8}")
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,16}")
+_HEXADECIMAL_AREA = re.compile(r"(?=.*[A-Fa-f])[0-9A-Fa-f]{1,8}")
 _LETTER = re.compile(r"[A-Fa-f]")
 _ADDRESS = re.compile(r"[0-9A-Fa-f]{2}([:-]?[0-9A-Fa-f]{2}){5}")
 
@@ -56,7 +58,7 @@ def read_location(text: str, *, is_alarm: bool, receipt: Receipt | None = None) 
     attributes: dict[str, Any] = {}
     for name, field, most in (
         ("sat", fields[10], 255),
-        ("rssi", fields[11], 100),
+        ("rssi", fields[11], 255),
         ("batteryLevel", fields[12], 100),
         ("steps", fields[13], None),
     ):
@@ -94,7 +96,12 @@ def _moment(date: str, time: str) -> datetime | None:
     if not _SIX_DIGITS.fullmatch(date) or not _SIX_DIGITS.fullmatch(time):
         raise CodecError("a location without a time")
     try:
-        return datetime.strptime(date + time, "%d%m%y%H%M%S").replace(tzinfo=UTC)
+        # Clocks that are not set yet may begin with 1970.
+        year = int(date[4:]) + (2000 if date[4:] < "69" else 1900)
+        day, month, hour, minute, second = (
+            int(each) for each in (date[:2], date[2:4], time[:2], time[2:4], time[4:])
+        )
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         return None
 
@@ -115,7 +122,7 @@ def _add_status(attributes: dict[str, Any], text: str, *, is_alarm: bool) -> Non
 
 def _network(fields: Sequence[str]) -> dict[str, Any] | None:
     """Return the cells and access points; what cannot be read of them is left out."""
-    if len(fields) > 3 and _HEXADECIMAL.fullmatch(fields[3]) and _LETTER.search(fields[3]):
+    if len(fields) > 3 and _HEXADECIMAL_AREA.fullmatch(fields[3]):
         return None
     count = parse_whole(fields[0]) if fields else None
     if count is None or not 0 <= count <= MAX_ENTRIES:
@@ -132,11 +139,12 @@ def _network(fields: Sequence[str]) -> dict[str, Any] | None:
     points: list[dict[str, Any]] = []
     count = parse_whole(fields[at]) if len(fields) > at else None
     if count is not None and 0 < count <= MAX_ENTRIES:
+        # A name may have commas.
         points = [
             access_point(address, parse_whole(rssi))
-            for _, address, rssi in _triples(fields[at + 1 : at + 1 + 3 * count])
-            if _ADDRESS.fullmatch(address)
-        ]
+            for address, rssi in pairwise((*fields[at + 2 :], ""))
+            if _ADDRESS.fullmatch(address) and not _ADDRESS.fullmatch(rssi)
+        ][:count]
     return network_of(towers, points)
 
 

@@ -38,6 +38,20 @@ AUDIO_CODINGS = {
 }
 """By payload type (JT/T 1078-2016, table 12), as far as it is supported."""
 
+_PAYLOAD_NAMES = (
+    *("G.721", "G.722", "G.723", "G.728", "G.729", "G.711 A-law", "G.711 µ-law", "G.726", "G.729A"),
+    *("DVI4 (3)", "DVI4 (4)", "DVI4 (8 kHz)", "DVI4 (16 kHz)", "LPC", "PCM, stereo", "PCM, mono"),
+    *("MPEG audio", "LPCM", "AAC", "WMA", "HE-AAC", "PCM voice", "PCM audio", "AAC-LC", "MP3", "ADPCM"),
+    *("MPEG-4 audio", "AMR"),
+)
+"""Of sound, from payload type 1 on."""
+
+
+def payload_type_name(number: int) -> str:
+    """Return the name of a coding of sound by its payload type."""
+    is_known = 0 < number <= len(_PAYLOAD_NAMES)
+    return _PAYLOAD_NAMES[number - 1] if is_known else f"a coding of sound with the number {number}"
+
 
 def recognize_codec(payload: bytes) -> VideoCodec | None:
     """Return the codec of which an access unit begins a stream; None where it does not tell."""

@@ -30,6 +30,8 @@ MAX_GARBAGE_BYTES = 256 << 10
 """A peer that sends this much without one packet sends no media."""
 MAX_UNIDENTIFIED_BYTES = 32 << 10
 """Before the first packet."""
+LOOK_BYTES = 2 << 10
+"""While a long body is awaited, what comes is looked at this often: it may hold the next packet."""
 CANDIDATE_BYTES = 64
 """What the magic number of a packet counts for, at least, where no packet follows: each costs time."""
 
@@ -112,7 +114,7 @@ class Jt1078Parser:
                 position = self._skip(data, position, found, f"a packet lies within a body of {length} bytes")
                 continue
             if stop > end:
-                self._needed = stop - position
+                self._needed = min(stop, end + LOOK_BYTES) - position
                 return position
             position = stop
             self._garbage_bytes = 0

@@ -35,7 +35,7 @@ FREE = frozenset(("osmand",))
 _OTHER_WORDS = """
 lat lon alt spd dir acc batt bearing heading valid timestamp deviceid id ser aid prov date timeoffset
 starttimestamp filename ischarging notificationToken cell wifi time speed accuracy secret location
-cog conn desc tst vac vel topic transition text
+cog conn desc tst vac vel topic transition text sent name uext ubatt hmc ign anum rty
 cellTowers cellId locationAreaCode mobileCountryCode mobileNetworkCode radioType considerIp signalStrength
 wifiAccessPoints macAddress gsm mcc mnc lac signal
 east north latitude longitude altitude kmh kn mph
@@ -46,6 +46,7 @@ alarmBits statusBits alarms statuses items misses texts control parameter engine
 help me low move stockade ac footbrake sensor on pass resetimmob
 and digits letters fF ok failed bad not supported moving timeout no such recording in this to from
 starts rejected ignored adas dms
+unidentified unexamined unknown layout value check closed incomplete secret receipt frame located
 """
 OTHER_WORDS = frozenset(_OTHER_WORDS.split())
 """Words of tables that are no attribute: parameters of requests, cells, file names, names of states.

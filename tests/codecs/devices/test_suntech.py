@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.reports import DeviceCommand, FrameRejected, Login, PositionReport
+from motorpool.codecs.reports import DeviceCommand, FrameRejected, Heartbeat, Login, PositionReport
 
 PLACE = "20240305;14:22:31;2f1a;+22.573100;+113.921300;047.000;092.00;9;1;18446;12.50;100000"
 STATUS = f"ST300STT;205174410;14;564;{PLACE};1;0042"
@@ -75,7 +77,7 @@ def test_outputs_that_a_universal_device_does_not_have(attributes: dict[str, Any
 
 def test_additions_are_read_where_the_device_is_configured_to_send_them():
     text = f"{STATUS};60;4.1;0"
-    assert "hours" not in read(connected(), text).attributes
+    assert "hours" not in read(connected(hbm=0), text).attributes
     report = read(connected(hbm=1), text)
     assert report.attributes["hours"] == 3_600_000
     assert report.attributes["battery"] == 4.1
@@ -125,8 +127,8 @@ def test_additions_that_are_cut_off_leave_the_location(addition: str):
     assert report.attributes["hours"] == 3_600_000
 
 
-def test_another_type_of_st910():
-    codec = connected(protocolType=1)
+def test_an_st910_with_a_cell_and_an_odometer():
+    codec = connected()
     alert = read(
         codec, "ST910;Alert;205174410;20240305;14:22:31;2f1a;+22.573100;+113.921300;047.000;092.00;1;18446"
     )
@@ -170,3 +172,44 @@ def test_each_device_of_a_gateway_is_identified():
     codec = connected()
     login, _ = codec.receive(STATUS.replace("205174410", "205174411").encode() + b"\r")
     assert login == Login(("205174411",))
+
+
+def crash_part(number: int, total: int, data: bytes, identity: str = "0850000001") -> bytes:
+    return f"CRR;{identity};{number:03};{total:03};".encode() + data + b";7B\r"
+
+
+def test_parts_of_a_crash_are_bounded_and_dropped_with_the_device():
+    codec = connected()
+    codec.receive(crash_part(1, 9, bytes(2500)) + crash_part(2, 9, bytes(2000)))
+    assert codec.buffered == 4500
+    assert isinstance(codec.receive(crash_part(3, 9, bytes(2000)))[-1], FrameRejected)
+    assert codec.buffered == 0
+    codec.receive(crash_part(1, 2, bytes(100)))
+    codec.refuse(None)
+    assert codec.buffered == 0
+
+
+def test_parts_of_the_crash_of_another_device_are_not_joined():
+    codec = connected()
+    codec.receive(crash_part(1, 2, bytes(1200)))
+    assert isinstance(codec.receive(crash_part(2, 2, bytes(1300), "0850000002"))[-1], FrameRejected)
+
+
+def test_a_crash_without_its_check_value_ends_where_the_next_message_begins():
+    codec = connected()
+    part = b"CRR;0850000001;001;002;" + b"a\rb" * 100 + b"\r"
+    assert [type(report) for report in codec.receive(part + STATUS.encode() + b"\r")] == [
+        Login,
+        Heartbeat,
+        Login,
+        PositionReport,
+    ]
+
+
+ADDED = ["", "1", "60", "4.1", "0", ":", "28:1.5", "1.5", "x", "460", "1FB8"]
+
+
+@given(st.lists(st.sampled_from(ADDED), max_size=16))
+def test_any_additions_leave_the_location(values: list[str]):
+    report = read(connected(), ";".join([STATUS, *values]))
+    assert (report.latitude, report.attributes["index"]) == (22.5731, 42)

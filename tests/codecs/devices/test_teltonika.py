@@ -92,6 +92,23 @@ def test_the_model_decides_what_elements_mean_from_the_next_packet_on():
     assert (found["batteryLevel"], found["io81"]) == (80, 60)
 
 
+def test_cells_of_a_tat100_are_its_network():
+    codec = identified("TAT100")
+    elements = (
+        "0000 000A 0003 0071 50 0050 01 0121 3C 0002 0120 1FB8 0123 1FB9 0004 011F 0000287D 0122 0000287E"
+        "04B0 00000002 04B1 00000002 0000 0000"
+    )
+    (report,) = codec.receive(packet(f"8E01{RECORD}{elements.replace(' ', '')}01"))
+    assert isinstance(report, PositionReport), report
+    assert report.network is not None
+    assert report.network["cellTowers"] == [
+        {"locationAreaCode": 10365, "cellId": 8120, "signalStrength": 60},
+        {"locationAreaCode": 10366, "cellId": 8121},
+    ]
+    assert (report.attributes["batteryLevel"], report.attributes["dataMode"]) == (80, 1)
+    assert not [name for name in report.attributes if name.startswith("io")]
+
+
 def test_the_cell_of_an_fmb_is_its_network():
     codec = identified("FMB120")
     elements = "00 03 00 03 CD 1FB8 CE 287D F1 5A12 00 00".replace(" ", "")
@@ -130,6 +147,22 @@ def test_values_of_16_bytes_are_read_where_the_device_says_so():
     elements = "00010000000001" + "A0" + "0102030405060708090A0B0C0D0E0F10"
     found = attributes_of(identified(**{"teltonika.extended": True}), elements)
     assert found["io160"] == "0102030405060708090a0b0c0d0e0f10"
+
+
+def test_elements_with_a_length_are_digits_however_short():
+    elements = "0000 0001 0000 0000 0000 0000 0001 0EE8 0002 01A4".replace(" ", "")
+    found = attributes_of(identified("FMB120"), elements, "8E")
+    assert found["io3816"] == "01a4"
+
+
+@pytest.mark.parametrize(
+    ("data", "result"), [(b"INI:2024\r\nRST:1\r\n", "INI:2024\r\nRST:1"), (b"\x02\xa1", "02a1")]
+)
+def test_answers_of_several_lines_are_texts(data: bytes, result: str):
+    content = "0C0106" + len(data).to_bytes(4, "big").hex() + data.hex() + "01"
+    (report,) = identified().receive(packet(content))
+    assert isinstance(report, PositionReport)
+    assert report.attributes == {"type": 6, "result": result}
 
 
 def test_commands_are_the_manufacturers_frames():

@@ -8,10 +8,10 @@ import m3u8
 import pytest
 from tests.fragment_transcoder import FragmentTranscoder
 
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter

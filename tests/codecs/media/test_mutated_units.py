@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tests.fragment_transcoder import FragmentTranscoder
 
 from motorpool.bench.load.mutations import mutated
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media import annexb, h264, h265
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.mp4.capture_file import CaptureFile
 from motorpool.codecs.media.muxer import mux
 from motorpool.codecs.media.segmenter import Segmenter

@@ -1,6 +1,7 @@
 """Blocks of AOVX trackers: tags, sensors, battery, identity (docs/protocols/jt808-vendors.md#aovx)."""
 
 from motorpool.codecs.devices.jt808.vendors.fields import ascii_text, axes, iccid_digits
+from motorpool.codecs.devices.jt808.vendors.locks import is_imei
 from motorpool.codecs.devices.jt808.vendors.record import ItemRecord
 from motorpool.codecs.errors import Truncated
 from motorpool.codecs.reader import ByteReader
@@ -10,6 +11,8 @@ _TAG_SIZES = (10, 2, 2, 2, 2, 6, 2, 2)
 _SENSOR_SIZES = (2, 2, 2, 6, 10, 2)
 _MOTION_EVENT = 2
 _IDENTITY_BYTES = 19
+_WEAKEST = 0x80
+"""Of signals in dBm: -128."""
 _CHARGING = (2, 3)
 
 
@@ -45,11 +48,28 @@ def tags(value: bytes, record: ItemRecord) -> bool:
     return True
 
 
+def likely_tags(value: bytes, record: ItemRecord) -> bool:
+    """Read item 0xF3 of a device whose model is not known, where all signals are in dBm."""
+    size = 7 + (_size(_TAG_SIZES, value[0]) or 0)
+    signals = value[7::size]
+    if not signals or min(signals) < _WEAKEST or (len(value) - 1) % size:
+        return False
+    record.is_aovx = True
+    return tags(value, record)
+
+
+def likely_identity(value: bytes, record: ItemRecord) -> bool:
+    """Read item 0xF8 of a device whose model is not known, where an IMEI is in its place."""
+    record.is_aovx = is_identity = is_imei(value[1:9].hex()) and identity(value, record)
+    return is_identity
+
+
 def sensors(value: bytes, record: ItemRecord) -> bool:
     """Read item 0xF6: an event and the sensors that a mask announces, told by its exact size."""
     if len(value) < 2 or _size(_SENSOR_SIZES, value[1]) != len(value) - 2:
         return False
     attributes, mask, fields = record.attributes, value[1], ByteReader(value, 2)
+    attributes["event"] = value[0]
     if value[0] == _MOTION_EVENT:
         attributes["motion"] = True
     if mask & 1:

@@ -115,6 +115,8 @@ def vendor_reader(item: int, body: Body, model: Model) -> ItemReader | None:
             return first_of(obd.obd_text, own)
         case 0xE8 if size >= 3 and model.has_e8_blocks:
             return jimi.blocks
+        case 0xE8 if size > 3:
+            return jimi.likely_blocks
         case 0xEA if size > 2:
             return first_of(_HOLLOO[0xEA], sensors.hub)
         case 0xEB:
@@ -125,7 +127,9 @@ def vendor_reader(item: int, body: Body, model: Model) -> ItemReader | None:
         case 0xED | 0xEE | 0xFA | 0xFB as item_id:
             return first_of(_HOLLOO[item_id], own)
         case 0xF3:
-            return aovx.tags if model.is_f3_tags else own or obd.obd_block
+            return aovx.tags if model.is_f3_tags else own or first_of(obd.obd_block, aovx.likely_tags)
+        case 0xF6 if model.is_f3_tags:
+            return first_of(aovx.sensors, own)
         case 0xF6:
             own = Quantity("airPressure").read if size == 2 else own
             if _ids(body).isdisjoint((0xF2, 0xF7)):
@@ -133,8 +137,8 @@ def vendor_reader(item: int, body: Body, model: Model) -> ItemReader | None:
             return first_of(locks.imei_bcd if size == 8 else None, aovx.sensors, own)
         case 0xF8 if size == 2 and model.is_f8_steps:
             return Quantity("steps").read
-        case 0xF8 if size >= 19 and model.is_f8_identity:
-            return aovx.identity
+        case 0xF8 if size >= 19:
+            return aovx.identity if model.is_f8_identity else aovx.likely_identity
         case 0xF9:
             return aovx.fix
         case _:

@@ -35,6 +35,7 @@ _ALARMS = {
     0x0C12: "tampering",
 }
 """Other kinds below 0x1000 are general alarms."""
+_KINDS = frozenset((_UPLOAD, _SUPPLY, _STATES, *_IGNITION, *_ALARMS))
 _STATE_QUANTITIES = {
     0x0001: Quantity("battery", -100),
     0x0002: Quantity("dataUsage"),
@@ -46,11 +47,20 @@ _CHARGE, _ICCID = 0x0004, 0x0005
 _LEVELS = 6
 
 
+def likely_blocks(value: bytes, record: ItemRecord) -> bool:
+    """Read the item of a device whose model is not known, where it is a list of kinds that are."""
+    fields = walk(value)
+    return fields is not None and fields[0][0] in _KINDS and blocks(value, record)
+
+
 def blocks(value: bytes, record: ItemRecord) -> bool:
-    """Read blocks of kind, length and data."""
+    """Read blocks of kind, length and data; where they are no blocks the first kind counts."""
     fields = walk(value)
     if fields is None:
-        return False
+        kind = int.from_bytes(value[:2], "big")
+        if kind not in _ALARMS and kind not in _IGNITION:
+            return False
+        fields = [(kind, value[3:])]
     for kind, content in fields:
         if 0 < kind <= _LAST_ALARM:
             _alarm(kind, content, record)

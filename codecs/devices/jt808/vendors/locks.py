@@ -20,6 +20,22 @@ def _text(name: str) -> ItemReader:
     return read
 
 
+def _name(name: str) -> ItemReader:
+    """Return the reader of a text in ASCII or GBK."""
+
+    def read(value: bytes, record: ItemRecord) -> bool:
+        try:
+            text = value.strip(b"\0 \r\n").decode("gbk")
+        except UnicodeDecodeError:
+            return False
+        if not text.isprintable() or not text:
+            return False
+        record.attributes[name] = text
+        return True
+
+    return read
+
+
 def iccid(value: bytes, record: ItemRecord) -> bool:
     """Read the number of the SIM card in ASCII."""
     number = iccid_digits(ascii_text(value))
@@ -32,10 +48,15 @@ def iccid(value: bytes, record: ItemRecord) -> bool:
 def imei_bcd(value: bytes, record: ItemRecord) -> bool:
     """Read an IMEI of eight bytes: 0, fourteen digits and the right Luhn digit."""
     digits = value.hex()
-    is_imei = digits.isdecimal() and digits[0] == "0" and with_luhn_digit(digits[1:15]) == digits[1:]
-    if is_imei:
-        record.attributes["imei"] = digits[1:]
-    return is_imei
+    if not is_imei(digits):
+        return False
+    record.attributes["imei"] = digits[1:]
+    return True
+
+
+def is_imei(digits: str) -> bool:
+    """Whether sixteen digits are 0, fourteen digits and the right Luhn digit."""
+    return digits.isdecimal() and digits[0] == "0" and with_luhn_digit(digits[1:15]) == digits[1:]
 
 
 def _card_number(value: bytes, record: ItemRecord) -> None:
@@ -55,11 +76,11 @@ def lock_command(value: bytes, record: ItemRecord) -> None:
 
 
 def _card_event(value: bytes, record: ItemRecord) -> bool:
-    event = int.from_bytes(value[:2], "big")
-    if len(value) == 17 and event not in _CARD_EVENTS_WITH_LOCK:
-        return False
-    record.attributes["event"] = event
-    record.add_known({"driverUniqueId": ascii_text(value[-8:])})
+    event = record.attributes["event"] = int.from_bytes(value[:2], "big")
+    if len(value) == 11:
+        record.add_known({"driverUniqueId": ascii_text(value[3:])})
+    elif event in _CARD_EVENTS_WITH_LOCK:
+        record.add_known({"driverUniqueId": ascii_text(value[-8:] if len(value) == 17 else value[8:16])})
     return True
 
 
@@ -107,19 +128,19 @@ READERS: Readers = {
     0xF1_14: iccid,
     0x6C_0F: _text("imsi"),
     0xF6_08: imei_bcd,
-    0x94_11: _text("vin"),
+    **of_lengths(0x94, range(5, 65), _text("vin")),
     0xD4_04: _card_number,
     0xE1_04: _card_number,
     0xE9_04: _card_number,
     **of_lengths(0x0B, (1, 2, 5, 6, 7, 8), lock_command),
-    **of_lengths(0x60, (11, 17), _card_event),
+    **of_lengths(0x60, range(2, 256), _card_event),
     **of_lengths(0x63, range(11, 256, 11), _seals),
     0x67_08: _text("password"),
     **of_lengths(0xD5, range(14, 256, 13), _locks_with_cards),
     **of_lengths(0xDA, range(3, 256), _rope),
     **of_lengths(0xF2, range(1, 256), _text("versionFw")),
-    **of_lengths(0xFB, range(2, 256), _text("container")),
-    **of_lengths(0xBC, range(1, 256), _text("driver")),
+    **of_lengths(0xFB, range(2, 256), _name("container")),
+    **of_lengths(0xBC, range(1, 256), _name("driver")),
     **of_lengths(0xBD, range(1, 256), _text("driverUniqueId")),
-    **of_lengths(0xED, range(1, 256), _text("card")),
+    **of_lengths(0xED, range(1, 256), _name("card")),
 }

@@ -70,6 +70,7 @@ _AOVX_ASSETS: _Traits = {
 _DASHCAM: _Traits = {"has_e8_blocks": True, "texts": "control"}
 _C5: _Traits = {"texts": "message", "is_f8_steps": True}
 _MV: _Traits = {"has_door_input": True, "status": {16: "door"}}
+_MV710G: _Traits = {**_MV, "status": {6: "armed", 16: "door"}}
 
 _MODELS: Final[Mapping[str, _Traits]] = {
     "G-360P": _REMOVERS,
@@ -94,7 +95,7 @@ _MODELS: Final[Mapping[str, _Traits]] = {
     "DT800": {"is_e2_fuel": False},
     "G1C PRO": {"status": {4: "motion"}},
     "MV810G": _MV,
-    "MV710G": _MV,
+    "MV710G": _MV710G,
     "G10LS": {
         "alarms": {15: "lowBattery", 16: "vibration", 17: "removing"},
         "status": {6: "armed"},
@@ -108,6 +109,8 @@ _MODELS: Final[Mapping[str, _Traits]] = {
     },
 }
 """By model in capitals; `alarms` and `status` name bits, an empty name stands for none."""
+MODELS: Final = tuple(sorted(_MODELS))
+"""Those that differ, as the console offers them; upper and lower case do not matter."""
 
 
 @lru_cache(64)
@@ -144,5 +147,5 @@ def _parse_bits(text: str) -> dict[int, str]:
     return bits
 
 
-STANDARD: Final = model_of("")
-"""A device whose model is not known."""
+STANDARD: Final = model_of("", "", "")
+"""A device whose model is not known; the same object as the codec gets for it."""

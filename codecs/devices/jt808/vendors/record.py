@@ -28,6 +28,8 @@ class ItemRecord(msgspec.Struct):
     """Metres, where an item has them."""
     is_holloo: bool = False
     """Whether a block in the form of Holloo was among the items."""
+    is_aovx: bool = False
+    """Whether an item was one of AOVX's assets' where the model does not say so."""
     towers: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
 

@@ -93,8 +93,10 @@ def _driving_57(value: bytes, record: ItemRecord) -> None:
 
 
 def driving_57_with_door(value: bytes, record: ItemRecord) -> None:
-    """Read item 0x57 of models whose last word has the state of the door."""
-    record.attributes["door"] = _RESERVED.unpack(value)[2] >> 16 & 1 == 1
+    """Read item 0x57 of models whose last word says whether a door was opened."""
+    if _RESERVED.unpack(value)[2] >> 16 & 1:
+        record.alarms.append("door")
+        record.attributes["door"] = True
     _driving_57(value, record)
 
 

@@ -49,7 +49,7 @@ _LOCKED, _CHARGING, _MOVING_2019 = 12, 26, 22
 class StateWords:
     """The meaning of one model's bits, in the 2013 or the 2019 form."""
 
-    __slots__ = ("_alarms", "_status", "alarms", "statuses")
+    __slots__ = ("_alarms", "_status", "_told", "alarms", "statuses")
 
     def __init__(self, alarms: Mapping[int, str], status: Mapping[int, str], *, is_2019: bool) -> None:
         """Take the meanings that differ from the standard's: by bit; an empty name stands for none.
@@ -64,6 +64,10 @@ class StateWords:
         if is_2019:
             self._status[_MOVING_2019] = "motion"
         self._status.update(status)
+        # What the model says of a bit holds while it is 0, too; "from memory" is only said where it is.
+        self._told = dict.fromkeys(
+            (name for name in status.values() if name in ATTRIBUTES and name != "archive"), False
+        )
         self.statuses: dict[int, dict[str, Any]] = {}
         """Attributes of status words that were decoded; to be copied."""
         self.alarms: dict[int, tuple[str, ...]] = {}
@@ -76,6 +80,7 @@ class StateWords:
             "ignition": word & 1 != 0,
             "blocked": word >> 10 & 3 != 0,  # oil line or circuit cut
         }
+        attributes.update(self._told)
         if word >> 8 & 3:
             attributes["load"] = word >> 8 & 3
         names = dict.fromkeys(name for bit, name in self._status.items() if name and word >> bit & 1)

@@ -122,6 +122,15 @@ def with_check_byte(content):
     return content[:-1] + bytes((xor8(content[:-1]),))
 
 
+def test_a_frame_of_a_maker_that_does_not_escape_7d_is_read():
+    content = bytes.fromhex("00020003 013912345678 0001 7d0155".replace(" ", ""))
+    content += bytes((xor8(content),))
+    frame = decode_frame(content)
+    assert frame.body == b"\x7d\x01\x55"
+    with pytest.raises(ChecksumError):
+        decode_frame(content[:3] + b"\x04" + content[4:])
+
+
 def test_a_wrong_check_byte_is_an_error():
     (escaped,) = new_framer().receive(HEARTBEAT.replace(b"\x4c\x7e", b"\x4d\x7e"))
     with pytest.raises(ChecksumError, match="the check byte is wrong"):

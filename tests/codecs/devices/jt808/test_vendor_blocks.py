@@ -169,11 +169,11 @@ TAG = "001122334455 C4"
             | {f"tag{tag}Rssi": -60 for tag in (1, 2)}
             | {"tag1Temp": 25.0, "tag2Temp": -5.2},
         ),
-        (0xF6, "02 06 FFCC 0265", {"motion": True, "temp1": -5.2, "humidity": 61.3}),
+        (0xF6, "02 06 FFCC 0265", {"event": 2, "motion": True, "temp1": -5.2, "humidity": 61.3}),
         (
             0xF6,
             "00 39 0007 0001FFFF03E8 00000000000000000000 03F5",
-            {"lightSensor": 7, "gSensor": "[1,-1,1000]", "airPressure": 1013},
+            {"event": 0, "lightSensor": 7, "gSensor": "[1,-1,1000]", "airPressure": 1013},
         ),
         (0xF7, "00000F48", {"battery": 3.912}),
         (0xF7, "00000F48 01", {"battery": 3.912, "charge": False}),
@@ -193,6 +193,16 @@ TAG = "001122334455 C4"
 )
 def test_blocks_of_aovx(item_id, value, attributes):
     assert read(item(item_id, value), model="AL300") == attributes
+
+
+def test_tags_and_identities_of_aovx_show_without_a_model():
+    tags = item(0xF3, f"08 {TAG} 00FA {TAG} FFCC")
+    identity = item(0xF8, "01 0490154203237518" + ICCID_19 + "F")
+    for shown in (tags, identity):
+        assert read(shown) == read(shown, model="AL300")
+        assert read(shown, alarm=1 << 16)["alarm"] == "movement"
+    assert read(item(0xF3, "00 001122334455 3C")) == {}  # a signal that is none
+    assert read(item(0xF8, "01 0490154203237519" + ICCID_19 + "F")) == {}  # a wrong Luhn digit
 
 
 LABEL = "54455240303031" + "240305222231" + "02" + "03" + "00"
@@ -263,7 +273,14 @@ def test_blocks_of_jimi(kind, value, attributes):
     block = item(0xE8, entries((kind, value)))
     expected = attributes if attributes.get("ignition") is not True else {"alarmLabel": LABEL}
     assert read(block, model="JC371") == expected
-    assert not value or read(block) == {}
+    # Without a model blocks whose kinds are known are read all the same.
+    assert not value or read(block) == expected
+
+
+def test_a_kind_of_jimi_whose_data_are_no_blocks():
+    assert read(item(0xE8, "0400 FF 01"), model="JC371") == {"alarm": "hardAcceleration"}
+    assert read(item(0xE8, "0777 FF 01"), model="JC371") == {}
+    assert read(item(0xE8, "0400 FF 01")) == {}
 
 
 STATES = "FFFF0000000000000000 0401 0000000000000000"

@@ -271,6 +271,7 @@ def test_neighbours_decide_what_an_item_is():
     assert read(item(0xEC, "00FF 0102 0304"), keep=True) == {"item0xEC": "00ff01020304"}
     assert read(item(0x2A, "0101"), item(0x15, "00000000"))["in1"] is True
     assert read(item(0xF6, "0201 0003"), item(0xF7, "00000F48")) == {
+        "event": 2,
         "motion": True,
         "lightSensor": 3,
         "battery": 3.912,
@@ -287,12 +288,50 @@ def test_neighbours_decide_what_an_item_is():
         ("c5l", 0xF8, "02EE", {"steps": 750}),
         ("C5", 0xF8, "02EE", {"steps": 750}),
         ("DT800", 0xE2, "000000FF", {}),
-        ("MV810G", 0x57, "0100 0003 00010000", {"alarm": "hardAcceleration", "input": 3, "door": True}),
-        ("MV710G", 0x57, "0000 0003 00000000", {"input": 3, "door": False}),
+        ("MV810G", 0x57, "0100 0003 00010000", {"alarm": "door,hardAcceleration", "input": 3, "door": True}),
+        ("MV710G", 0x57, "0000 0003 00000000", {"input": 3, "door": False, "armed": False}),
     ],
 )
 def test_models_decide_what_an_item_is(model, item_id, value, attributes):
     assert read(item(item_id, value), model=model) == attributes
+
+
+def test_a_model_tells_what_its_bits_are_while_they_are_0_too():
+    def states(status):
+        codec = Jt808()
+        codec.configure("MV710G", {})
+        attributes = codec.receive(location(status=status))[-1].attributes
+        return attributes["armed"], attributes["door"]
+
+    assert states(3) == (False, False)
+    assert states(3 | 1 << 6) == (True, False)
+    assert states(3 | 1 << 16) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("item_id", "value", "attributes"),
+    [
+        (0xBC, "张三".encode("gbk") + b"\0\0", {"driver": "张三"}),
+        (0xED, "卡7".encode("gbk"), {"card": "卡7"}),
+        (0xFB, b"MSKU1234565", {"container": "MSKU1234565"}),
+        (0xBC, b"\xff\xff", {}),
+        (0x94, b"WDB9634031L12345", {"vin": "WDB9634031L12345"}),
+        (0x60, "0007", {"event": 7}),
+        (0x60, "0061 112233445566 3132333435363738", {"event": 0x61, "driverUniqueId": "12345678"}),
+        (0x60, "0007 112233445566 3132333435363738 00", {"event": 7}),
+        (
+            0x64,
+            "00000001 01 02 01" + "00" * 29,
+            {"adasAlarm": 2, "alarm": "laneChange", "alarmDetail": "laneDeparture"},
+        ),
+        (0x65, "00000001 02 02 01" + "00" * 29, {"dmsAlarm": 2}),
+        (0x70, "00000001 01 02 01" + "00" * 39, {"drivingAlarm": 2, "alarm": "hardBraking"}),
+        (0x64, "00000001 03 02 01" + "00" * 29, {}),
+        (0x65, "00000001 01 FF 01" + "00" * 29, {}),
+    ],
+)
+def test_items_of_other_sizes_and_scripts(item_id, value, attributes):
+    assert read(item(item_id, value)) == attributes
 
 
 def test_engine_items_follow_their_first():

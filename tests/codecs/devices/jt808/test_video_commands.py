@@ -25,6 +25,13 @@ def test_a_live_request_names_our_address_channel_and_stream():
     )
 
 
+def test_talk_has_a_port_and_an_end_of_its_own():
+    media = MediaAddress("203.0.113.5", 1078, 1079, talk_port=1080)
+    assert body(video.live_request, media=media, dataType=2) == ADDRESS + bytes.fromhex("04380000010200")
+    assert body(video.live_request, media=media, dataType=3) == ADDRESS + bytes.fromhex("04360000010300")
+    assert body(video.live_stop, channel=3, dataType=2) == bytes.fromhex("03040000")
+
+
 def test_the_index_is_the_channel_where_none_is_named():
     assert body(video.live_stop, index=4) == bytes.fromhex("04000000")
     assert body(video.live_stop, index=4, channel="5", closeType=2, streamType=1) == bytes.fromhex("05000201")

@@ -1,9 +1,9 @@
 import pytest
 
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.packet_header import recognize_codec, sim_width, split_hisilicon
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
 
 UNIT = AccessUnit(1, H264, False, 0, b"\0\0\0\1a" + b"\x77" * 100, 40)

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078 import parser
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
 from motorpool.codecs.media.video_codec import VideoCodec
 from motorpool.codecs.reports import FrameRejected
