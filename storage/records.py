@@ -384,6 +384,8 @@ class Session(msgspec.Struct, frozen=True):
     """The id of that token; None also for sessions of earlier versions."""
     impersonator_id: int = 0
     """Who opened the session as another user; 0 if it is the user's own."""
+    view_only: bool = False
+    """Whether nothing can be changed in it: it was opened to see what another user sees."""
     address: str | None = None
     """The address from which it was opened."""
     user_agent: str | None = None
@@ -399,7 +401,7 @@ class ScheduledReport(msgspec.Struct, frozen=True, rename="camel"):
     calendar_id: int = 0
     """The calendar; 0 is none."""
     attributes: dict[str, Any] = {}
-    """`daily` (boolean): of a summary, one row for each day."""
+    """Options of the report: `daily` (boolean), `geofenceId` (list), `latitude`, `longitude`, `radius`."""
 
 
 class ServerSettings(msgspec.Struct, frozen=True, rename="camel"):

@@ -8,7 +8,7 @@ of `actors/accounts/access.py` mirrors it in memory, and tests compare the two.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from motorpool.storage.accounts.links import LinkType
+from motorpool.storage.accounts.links import LINK_TYPES, USER_DEVICE, USER_GROUP, LinkType
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
 
@@ -81,6 +81,88 @@ async def devices_linked_to(
         ),
     ]
     return [row[0] for row in await q.fetch(" union ".join(sql) + " order by 1", property_id)]
+
+
+async def properties_of_devices(
+    q: Queries,
+    by_device: LinkType,
+    by_group: LinkType,
+    *,
+    property_ids: Sequence[int],
+    device_ids: Sequence[int],
+    most: int,
+) -> list[tuple[int, int]]:
+    """Return which of the properties apply to which of the devices, at most so many: (property, device)."""
+    sql = [
+        f"select {by_device.property_column} as property, {by_device.owner_column} as device"  # noqa: S608 - constants
+        f" from {by_device.table}",
+        *(
+            f"select top.{by_group.property_column}, d.id from {by_group.table} top {joins}"  # noqa: S608 - constants
+            f" join devices d on d.group_id = {group}"
+            for group, joins in _LEVELS
+        ),
+    ]
+    rows = await q.fetch(
+        f"select distinct property, device from ({' union all '.join(sql)}) as linked"  # noqa: S608 - constants
+        " where property = any($1::bigint[]) and device = any($2::bigint[]) limit $3",
+        list(property_ids),
+        list(device_ids),
+        most,
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+@dataclass(frozen=True, kw_only=True)
+class InheritedLink:
+    """What an owner has by a link of a group."""
+
+    owner_id: int
+    property_id: int
+    group_id: int
+    """The group whose link it is, or that is linked."""
+
+
+async def inherited_links(
+    q: Queries, link_type: LinkType, *, owner_id: int = 0, property_id: int = 0
+) -> list[InheritedLink]:
+    """Return what owners have by links of groups, in order; an id of 0 matches any.
+
+    Users see devices and groups below a group that is linked to them; to a device and a group applies what is
+    linked to a group above. All other links hold for themselves alone.
+    """
+    levels = _inheriting(link_type)
+    if not levels:
+        return []
+    sql = (
+        f"select distinct owner, property, through from ({' union all '.join(levels)}) as inherited"  # noqa: S608 - constants
+        " where ($1::bigint = 0 or owner = $1) and ($2::bigint = 0 or property = $2) order by 1, 2, 3"
+    )
+    return [
+        InheritedLink(owner_id=row[0], property_id=row[1], group_id=row[2])
+        for row in await q.fetch(sql, owner_id, property_id)
+    ]
+
+
+def _inheriting(link_type: LinkType) -> list[str]:
+    """Return a query for each level of groups, of (owner, property, through)."""
+    if link_type in {USER_GROUP, USER_DEVICE}:
+        by_user = (
+            "select top.user_id as owner, {} as property, top.group_id as through from user_group top {}"
+        )
+        if link_type is USER_GROUP:
+            return [by_user.format(group, joins) for group, joins in _LEVELS[1:]]
+        below = "join devices d on d.group_id ="
+        return [by_user.format("d.id", f"{joins} {below} {group}") for group, joins in _LEVELS]
+    by_group = LINK_TYPES.get(("groupId", link_type.keys[1]))
+    if by_group is None or link_type.owner == "user":
+        return []
+    owned = f"top.{by_group.property_column} as property, top.group_id as through from {by_group.table} top"
+    if link_type is by_group:
+        return [f"select {group} as owner, {owned} {joins}" for group, joins in _LEVELS[1:]]
+    return [
+        f"select d.id as owner, {owned} {joins} join devices d on d.group_id = {group}"
+        for group, joins in _LEVELS
+    ]
 
 
 async def device_ids(q: Queries, user_id: int) -> set[int]:

@@ -32,27 +32,31 @@ _BELOW = """
 """
 
 
-class Reached(NamedTuple):
-    """A limit that leaves no room."""
+class Exceeded(NamedTuple):
+    """A limit that there are too many for."""
 
     user_id: int
     """Whose limit it is."""
-    limit: int
+    by: int
+    """How many too many there are."""
 
 
-async def reached_limit(transaction: Queries, user_id: int, column: LimitColumn) -> Reached | None:
-    """Return the first limit that lets the user add no device, or no user; None: there is room for one.
+async def exceeded_limit(
+    transaction: Queries, user_id: int, column: LimitColumn, *, more: int = 0
+) -> Exceeded | None:
+    """Return the limit that is exceeded most if the user adds `more` devices or users; None: there is room.
 
     The user's own limit counts, and those of all managers above, whose users count together. The rows of the
     limits are locked, so that each of several parallel transactions counts what the ones before it added.
     """
+    found: Exceeded | None = None
     for row in await transaction.fetch(_LIMITED.format(column=column), user_id):
-        found = Reached(row[0], row[1])
-        below = [each[0] for each in await transaction.fetch(_BELOW, found.user_id)]
+        below = [each[0] for each in await transaction.fetch(_BELOW, row[0])]
         if column == "user_limit":
             count = len(below) - 1
         else:
             count = await access.count_devices(transaction, below)
-        if count >= found.limit:
-            return found
-    return None
+        by = count + more - row[1]
+        if by > (0 if found is None else found.by):
+            found = Exceeded(row[0], by)
+    return found

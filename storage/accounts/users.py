@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from motorpool.storage.accounts import known_addresses, links, sessions
+from motorpool.storage.accounts import access, known_addresses, links, sessions
 from motorpool.storage.database.conditions import Condition, all_of
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import LOCK, ListQuery, Table
@@ -27,6 +27,28 @@ TABLE = Table(
 )
 
 
+class Activity(msgspec.Struct, frozen=True):
+    """How much a user sees, and when they were here."""
+
+    user_id: int
+    devices: int
+    """How many devices they see, by links to them or to groups."""
+    last_login: datetime | None
+    """When they last logged in with a password, a provider or a token; None if that is not known."""
+    sessions: int
+    """Their sessions that have not ended, without those of others as them."""
+
+
+_ACTIVITIES = f"""
+    select u.id as user_id, u.last_login,
+        (select count(*) from devices where {access.sees_device("u.id", "devices.id")}) as devices,
+        (
+            select count(*) from sessions s
+            where s.user_id = u.id and s.impersonator_id is null and s.expires > $2
+                and (s.token_expires is null or s.token_expires > $2)
+        ) as sessions
+    from users u where u.id = any($1::bigint[]) order by u.id
+"""  # noqa: S608 - constant names
 _NAMES = 0x6D70_656D
 """Seed of the advisory locks of names to log in with, which keeps them apart from other advisory locks."""
 
@@ -115,6 +137,22 @@ async def by_address(q: Queries, email: str, *, lock: bool = False) -> User | No
     """Return the user with this e-mail address; login names are not compared. `lock` as in `Table.fetch`."""
     found = await TABLE.select(q, f"where lower(email) = lower($1){LOCK if lock else ''}", email)
     return found[0] if found else None
+
+
+async def note_login(q: Queries, user_id: int, now: datetime) -> None:
+    """Note when a user has proved who they are; not while their row is locked, which no login waits for."""
+    await q.execute(
+        "update users set last_login = $2 where id = (select id from users where id = $1 for no key update"
+        " skip locked)",
+        user_id,
+        now,
+    )
+
+
+async def activities(q: Queries, user_ids: Sequence[int], now: datetime) -> list[Activity]:
+    """Return what these users see and when they were here, by id; unknown ids are left out."""
+    rows = await q.fetch(_ACTIVITIES, list(user_ids), now)
+    return [Activity(**dict(row.items())) for row in rows]
 
 
 async def set_sharer(q: Queries, user_id: int, sharer_id: int) -> None:

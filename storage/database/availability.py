@@ -55,10 +55,18 @@ class Availability:
         """Note that a call failed."""
         if not error.is_outage:
             return
-        self._failed.set()
-        if self._on_outage is None or not isinstance(error, NoAnswer):
+        if self._on_outage is None:
             self._begin(error)
-        # One statement may be slow for reasons of its own: a look finds out.
+            return
+        self._failed.set()
+        if isinstance(error, NoAnswer):
+            # One statement may be slow for reasons of its own: a look finds out.
+            return
+        if self.outage is None:
+            self._begin(error)
+        else:
+            # What a look found is the reason: this call may only have met a connection that ended before.
+            self._successes = 0
 
     def _begin(self, error: StorageUnavailable) -> None:
         """Note an outage that begins, or lasts."""

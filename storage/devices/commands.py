@@ -39,6 +39,10 @@ _ENQUEUE = f"""
     linked as (
         update ticket_commands command set status = 'queued', queued_command_id = queued.id
         from queued where command.id = $9
+    ),
+    logged as (
+        update command_log l set state = 'QUEUED', queued_command_id = queued.id, expires = $6
+        from queued where l.id = $10 and l.state = 'SENDING'
     )
     select * from queued
 """  # noqa: S608 - constants
@@ -81,8 +85,14 @@ _CLAIM = f"""
         update ticket_commands command set status = 'sending', changed_at = $2, queued_command_id = null
         from gone where command.queued_command_id = gone.id
         returning command.id
+    ),
+    logged as (
+        update command_log l set state = case when gone.is_expired then 'EXPIRED' else 'SENDING' end,
+            queued_command_id = null
+        from gone where l.queued_command_id = gone.id
+        returning l.id
     )
-    select gone.*, coalesce((select id from linked), 0) from gone
+    select gone.*, coalesce((select id from linked), 0), coalesce((select id from logged), 0) from gone
 """  # noqa: S608 - constants
 _WAITING = f"""
     select {_QUEUED.select_list(of="q")}, q.created, q.expires, coalesce(q.user_id, 0),
@@ -94,9 +104,17 @@ _CANCEL = """
         update scheduled_command_runs r set status = 'skipped', reason = 'not_sent', detail = $2, time = $3
         from queued_commands q where q.id = $1 and r.id = q.run_id and r.status = 'queued'
         returning r.id
+    ),
+    gone as (
+        delete from queued_commands where id = $1 and (run_id is null or run_id in (select id from ended))
+        returning id
+    ),
+    logged as (
+        update command_log l set state = 'CANCELLED', queued_command_id = null
+        from gone where l.queued_command_id = gone.id and l.state = 'QUEUED'
+        returning l.id
     )
-    delete from queued_commands where id = $1 and (run_id is null or run_id in (select id from ended))
-    returning true
+    select (select id from logged) from gone
 """
 _EXPIRE = """
     with held as (
@@ -125,6 +143,8 @@ class ClaimedCommand(msgspec.Struct, frozen=True):
     """Whether it must not be sent: the user with whose rights it was queued has lost them."""
     ticket_command_id: int = 0
     """Of its row in `ticket_commands`, if it was sent for a ticket; else 0."""
+    log_id: int = 0
+    """Of its row in the log; 0 if it was queued by an earlier release."""
 
 
 class WaitingCommand(QueuedCommand, frozen=True, rename="camel"):
@@ -149,11 +169,13 @@ async def enqueue(
     run_id: int = 0,
     user_id: int = 0,
     ticket_command_id: int = 0,
+    log_id: int = 0,
 ) -> QueuedCommand:
     """Append a command to the queue of its device; return it with its id.
 
     `run_id` is its run record if it is a step of a scheduled command, else 0; `user_id` is who queues it.
     `ticket_command_id` is its row in `ticket_commands`, if it is sent for a ticket.
+    `log_id` is its row in the log.
 
     Raises:
         StatementRejected: There is no such device, or its queue is full.
@@ -169,6 +191,7 @@ async def enqueue(
         run_id or None,
         user_id or None,
         ticket_command_id or None,
+        log_id or None,
     )
     if row is None:
         raise StatementRejected(f"{MAX_QUEUED} commands wait for the device already")
@@ -210,12 +233,13 @@ async def waiting(q: Queries, queued_id: int) -> WaitingCommand | None:
     return None if row is None else WaitingCommand(*row.values())
 
 
-async def cancel(q: Queries, queued_id: int, now: datetime) -> bool:
-    """Remove a command from the queue without sending it; return False if it has left it.
+async def cancel(q: Queries, queued_id: int, now: datetime) -> tuple[int, ...] | None:
+    """Remove a command from the queue without sending it; return None if it has left it.
 
-    A step of a scheduled command becomes skipped.
+    Return its row in the log of commands, if it has one. A step of a scheduled command becomes skipped.
     """
-    return await q.fetch_value(_CANCEL, queued_id, "a user has removed it from the queue", now) is True
+    row = await q.fetch_row(_CANCEL, queued_id, "a user has removed it from the queue", now)
+    return None if row is None else tuple(filter(None, row.values()))
 
 
 async def claim(q: Queries, queued_id: int, now: datetime, node: int = 0) -> ClaimedCommand | None:
@@ -227,10 +251,10 @@ async def claim(q: Queries, queued_id: int, now: datetime, node: int = 0) -> Cla
     row = await q.fetch_row(_CLAIM, queued_id, now, node)
     if row is None:
         return None
-    *values, run_id, user_id, is_expired, is_forbidden, ticket_command_id = row.values()
+    *values, run_id, user_id, is_expired, is_forbidden, ticket_command_id, log_id = row.values()
     if is_expired:
         return None
-    return ClaimedCommand(QueuedCommand(*values), run_id, user_id, is_forbidden, ticket_command_id)
+    return ClaimedCommand(QueuedCommand(*values), run_id, user_id, is_forbidden, ticket_command_id, log_id)
 
 
 async def remove_runs(q: Queries, run_ids: Sequence[int]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from motorpool.storage.accounts import access
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.database.tables import Table
+from motorpool.storage.database.tables import LOCK, Table
 from motorpool.storage.records import Device
 
 TABLE = Table(
@@ -30,6 +30,16 @@ def first_known(known: Mapping[str, Device], candidates: Sequence[str]) -> Devic
 async def all_by_unique_ids(q: Queries, unique_ids: Sequence[str]) -> dict[str, Device]:
     """Return the devices with these names, by name; unknown names are left out."""
     found = await TABLE.select(q, "where unique_id = any($1::text[])", list(unique_ids))
+    return {device.unique_id: device for device in found}
+
+
+async def lock_by_unique_ids(transaction: Queries, unique_ids: Sequence[str]) -> dict[str, Device]:
+    """As `all_by_unique_ids`; until the transaction ends no other one changes or deletes these devices.
+
+    They are locked in the order of their ids, so that two transactions do not wait for each other.
+    """
+    condition = f"where unique_id = any($1::text[]) order by id{LOCK}"
+    found = await TABLE.select(transaction, condition, list(unique_ids))
     return {device.unique_id: device for device in found}
 
 

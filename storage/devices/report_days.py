@@ -24,8 +24,8 @@ VARIANTS: Final = 8
 
 Key = tuple[datetime, datetime, bytes]
 """Beginning and end of the day, and the digest of the machine's state at its beginning."""
-Day = tuple[datetime, datetime, bytes, bytes]
-"""A key, and the result."""
+Day = tuple[datetime, datetime, bytes, bytes, bytes | None]
+"""A key, the result, and what only whoever works out the next day needs, if anything."""
 
 TRIES: Final = 5
 PAUSE_SECONDS: Final = 0.01
@@ -59,10 +59,10 @@ _PRUNE = f"""
 """  # noqa: S608 - a constant
 _STORE = """
     with present as (select from report_versions where device_id = $1 and version = $2 for share)
-    insert into report_days (device_id, settings, begins, ends, state, result)
-    select $1, $3, begins, ends, state, result
-    from unnest($4::timestamptz[], $5::timestamptz[], $6::bytea[], $7::bytea[])
-        as days (begins, ends, state, result)
+    insert into report_days (device_id, settings, begins, ends, state, result, carry)
+    select $1, $3, begins, ends, state, result, carry
+    from unnest($4::timestamptz[], $5::timestamptz[], $6::bytea[], $7::bytea[], $8::bytea[])
+        as days (begins, ends, state, result, carry)
     where exists (select from present)
     on conflict do nothing
 """
@@ -101,9 +101,21 @@ async def read(
     return {(row[0], row[1], row[2]): row[3] for row in rows}
 
 
+async def read_carry(q: Queries, device_id: int, settings: bytes, key: Key) -> bytes | None:
+    """Return what is kept of a day for whoever works out the next one; None if the day was dropped."""
+    found: bytes | None = await q.fetch_value(
+        "select carry from report_days"
+        " where device_id = $1 and settings = $2 and begins = $3 and ends = $4 and state = $5",
+        device_id,
+        settings,
+        *key,
+    )
+    return found
+
+
 async def store(q: Queries, device_id: int, known: int, settings: bytes, days: Sequence[Day]) -> None:
     """Store results, unless positions were changed since `version` returned `known`."""
-    columns = [[day[index] for day in days] for index in range(4)]
+    columns = [[day[index] for day in days] for index in range(5)]
     await q.execute(_STORE, device_id, known, settings, *columns)
     await q.execute(_PRUNE, device_id, columns[0])
 
@@ -144,6 +156,16 @@ async def _drop(transaction: Queries, changed: Sequence[tuple[int, datetime, dat
         concerned = [each for each in changed if each[0] in locked]
         await transaction.execute(_DROP, *([each[index] for each in concerned] for index in range(3)))
     return locked
+
+
+async def any_before(q: Queries, cutoff: datetime) -> bool:
+    """Return whether days are kept that began before an instant, by one look in the index for each device."""
+    found: bool = await q.fetch_value(
+        "select exists (select from report_versions v, lateral (select from report_days"
+        " where device_id = v.device_id and begins < $1 limit 1) as kept)",
+        cutoff,
+    )
+    return found
 
 
 async def drop_before(transaction: Queries, cutoff: datetime) -> None:

@@ -7,7 +7,9 @@ import msgspec
 from motorpool.storage.accounts import users
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries, Row
+from motorpool.storage.database.tables import sort_key
 from motorpool.storage.helpdesk.company_tables import CONFIGURED
+from motorpool.storage.helpdesk.helpdesk_records import CompanyUser
 from motorpool.storage.helpdesk.tickets import BELONGING
 
 
@@ -31,20 +33,34 @@ class Membership(msgspec.Struct, frozen=True):
 NO_MEMBERSHIP = Membership()
 """Of a user who is not linked to the company, which need not exist."""
 
+_AGENT = f"""
+    case
+        when exists (
+            select from teams t join user_team m on m.team_id = t.id where t.company_id = l.company_id
+        ) then exists (
+            select from teams t join user_team m on m.team_id = t.id
+            where t.company_id = l.company_id and m.user_id = l.user_id and not t.disabled
+        )
+        else not {users.restricted("readonly", "u")}
+    end
+"""  # noqa: S608 - constants
 _MEMBERSHIPS = f"""
-    select l.company_id,
-        l.manager or u.user_limit <> 0 as manager,
-        case
-            when exists (
-                select from teams t join user_team m on m.team_id = t.id where t.company_id = l.company_id
-            ) then exists (
-                select from teams t join user_team m on m.team_id = t.id
-                where t.company_id = l.company_id and m.user_id = l.user_id and not t.disabled
-            )
-            else not {users.restricted("readonly", "u")}
-        end as agent
+    select l.company_id, l.manager or u.user_limit <> 0 as manager, {_AGENT} as agent
     from user_company l join users u on u.id = l.user_id
     where l.user_id = $1 and ($2::bigint = 0 or l.company_id = $2) and not u.temporary
+"""  # noqa: S608 - constants
+_USERS = f"""
+    select u.id, u.name, u.email, u.disabled,
+        array(
+            select m.team_id from teams t join user_team m on m.team_id = t.id
+            where t.company_id = l.company_id and m.user_id = l.user_id order by 1
+        ) as team_ids,
+        u.administrator
+            or (l.manager or u.user_limit <> 0) and not {users.restricted("readonly", "u")} as manager,
+        u.administrator or {_AGENT} and not {users.restricted("readonly", "u")} as agent
+    from user_company l join users u on u.id = l.user_id
+    where l.company_id = $1 and ($2::bigint = 0 or l.user_id = $2) and not u.temporary
+    order by {sort_key("u.name")}, u.id
 """  # noqa: S608 - constants
 _WITHOUT_MANAGER = """
     select id from companies where id = any($1::bigint[]) and not exists (
@@ -101,6 +117,12 @@ async def membership(q: Queries, user_id: int, company_id: int) -> Membership:
 async def memberships(q: Queries, user_id: int) -> dict[int, Membership]:
     """Return what a user is in each company that they are linked to, by its id."""
     return {row["company_id"]: _from_row(row) for row in await q.fetch(_MEMBERSHIPS, user_id, 0)}
+
+
+async def linked_users(q: Queries, company_id: int, user_id: int = 0) -> list[CompanyUser]:
+    """Return the users who are linked to a company by name, with what they are in it; or only one of them."""
+    rows = await q.fetch(_USERS, company_id, user_id)
+    return [CompanyUser(**{**row, "team_ids": tuple(row["team_ids"])}) for row in rows]
 
 
 async def without_manager(q: Queries, company_ids: Sequence[int]) -> list[int]:

@@ -74,6 +74,25 @@ class TeamMember(msgspec.Struct, frozen=True, rename="camel"):
     """The user's e-mail address."""
 
 
+class CompanyUser(msgspec.Struct, frozen=True, rename="camel"):
+    """What is shown of a user who is linked to a company."""
+
+    id: int
+    """The user."""
+    name: OptionalText
+    """The user's name."""
+    email: str
+    """The user's e-mail address."""
+    team_ids: tuple[int, ...]
+    """The teams of the company that they are a member of."""
+    agent: bool
+    """Whether they are an agent of the company."""
+    manager: bool
+    """Whether they are a manager of the company."""
+    disabled: bool
+    """Whether they may not log in; no ticket is given to them."""
+
+
 class Contact(msgspec.Struct, frozen=True, rename="camel"):
     """A person whom tickets are handled for."""
 

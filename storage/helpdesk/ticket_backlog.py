@@ -8,7 +8,7 @@ from typing import Any
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk.helpdesk_records import OUTSIDE_ZONE
-from motorpool.storage.helpdesk.ticket_lists import LIVE, OPEN_DUE
+from motorpool.storage.helpdesk.ticket_lists import LIVE, OPEN_DUE, OVERDUE
 from motorpool.storage.helpdesk.ticket_statistics import Span, group_of, statement_of
 
 BACKLOG_GROUPS = ("kind", "status", "priority", "team", "category", "assignee", "zone", "age")
@@ -84,10 +84,6 @@ _LEFT_ALONE = f"""
             and not exists ({_MEMBER} where member.user_id = t.assignee_id and each.company_id = t.company_id)
     )
 """  # noqa: S608 - constants
-_LATE = """
-    t.first_response_at is null and (t.first_response_breached or t.first_response_due < $1)
-    or t.resolution_breached or t.resolution_due < $1
-"""
 _BACKLOG = """
     with live as (
         select t.status_kind as kind, t.status_id as status, coalesce(t.priority_id, 0) as priority,
@@ -121,7 +117,7 @@ async def backlog(q: Queries, condition: Condition, now: datetime) -> Backlog:
     sql = _BACKLOG.format(
         ages=f"array[{', '.join(repr(age) for age in AGES)}]::interval[]",
         left_alone=_LEFT_ALONE,
-        late=_LATE,
+        late=OVERDUE.format("$1"),
         outside=OUTSIDE_ZONE,
         first=OPEN_DUE["firstResponse"],
         resolution=OPEN_DUE["resolution"],

@@ -29,6 +29,11 @@ OPEN_DUE: Mapping[Target, str] = {
     "resolution": f"case when {LIVE} and not resolution_breached then resolution_due end",
 }
 """The due time of a target that can still be breached; else null."""
+OVERDUE = """
+    first_response_at is null and (first_response_breached or first_response_due < {0})
+    or resolution_breached or resolution_due < {0}
+"""
+"""Of a live ticket: a target is breached or due by then, and not done. Null without a due time."""
 SORT_KEYS: Mapping[str, str] = {
     "createdAt": "created_at",
     "updatedAt": "updated_at",
@@ -129,6 +134,12 @@ def is_breached(wanted: bool, targets: Sequence[Target]) -> Condition:
 def due_before(instant: datetime, targets: Sequence[Target]) -> Condition:
     """Return the condition that one of these targets is due before, and can still be breached."""
     return any_of(*(Condition(f"{OPEN_DUE[target]} < {{0}}", (instant,)) for target in targets))
+
+
+def is_overdue(wanted: bool, now: datetime) -> Condition:
+    """Return the condition that a live ticket has a target that is late and not done, or that none is."""
+    late = f"{LIVE} and coalesce({OVERDUE}, false)"
+    return Condition(late if wanted else f"not ({late})", (now,))
 
 
 def is_escalated(wanted: bool) -> Condition:

@@ -4,7 +4,7 @@ The row of a ticket is locked before anything that belongs to it, and after the 
 (docs/decisions/0187-one-writer-of-tickets.md).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -70,6 +70,13 @@ async def company_of(q: Queries, ticket_id: int) -> int | None:
     return found
 
 
+async def companies_of(q: Queries, ticket_ids: Iterable[int]) -> dict[int, int]:
+    """Return the companies of tickets by the ids of the tickets; unknown ids are left out."""
+    ids = [each for each in ticket_ids if 0 < each < 1 << 63]
+    rows = await q.fetch("select id, company_id from tickets where id = any($1::bigint[])", ids)
+    return {row["id"]: row["company_id"] for row in rows}
+
+
 async def lock_company(q: Queries, company_id: int) -> None:
     """Lock the company's row until the transaction ends; before any ticket of it is locked."""
     await q.fetch_value("select id from companies where id = $1 for no key update", company_id)
@@ -125,17 +132,17 @@ _SERVICE_LEVELS = f"""
         array(select reason from ticket_pauses where ticket_id = tickets.id order by begins, id) as reasons,
         (select attributes from ticket_events
             where ticket_id = tickets.id and type = 'escalated' order by id limit 1) as escalation
-    from tickets where id = $1
+    from tickets where id = any($1::bigint[])
 """  # noqa: S608 - constants
 
 
-async def fetch_service_levels(q: Queries, ticket_id: int) -> Row | None:
-    """Return the columns of a ticket and of its clock; None if there is no such ticket.
+async def fetch_service_levels(q: Queries, ticket_ids: Iterable[int]) -> list[Row]:
+    """Return the columns of tickets and of their clocks; unknown tickets are left out.
 
-    Its pauses, earliest first, are the arrays `begins`, `ends`, `ids` (of statuses) and `reasons`;
+    The pauses of each, earliest first, are the arrays `begins`, `ends`, `ids` (of statuses) and `reasons`;
     `escalation` holds the attributes of the entry of its escalation, or None.
     """
-    return await q.fetch_row(_SERVICE_LEVELS, ticket_id) if 0 < ticket_id < 1 << 63 else None
+    return await q.fetch(_SERVICE_LEVELS, [each for each in ticket_ids if 0 < each < 1 << 63])
 
 
 def _insert_from_json(table: str, columns: Sequence[str], parameter: str) -> str:

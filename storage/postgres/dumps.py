@@ -4,11 +4,13 @@ import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+
+import trio
 
 from motorpool.storage.durable_files import sync_folder
 from motorpool.storage.errors import SetupFailed
@@ -104,6 +106,44 @@ def dump(url: str, write: Callable[[bytes], object]) -> None:
         while chunk := program.running.stdout.read(_CHUNK_BYTES):
             write(chunk)
         program.succeed("the database could not be read")
+
+
+@asynccontextmanager
+async def running_dump(url: str) -> AsyncIterator["RunningDump"]:
+    """Run pg_dump as `dump` does, for who reads at their own pace; killed if the block ends before it."""
+    address, environment = _without_password(url)
+    with tempfile.TemporaryFile() as errors:
+        process = await trio.lowlevel.open_process(
+            [str(binaries() / "pg_dump"), "--format=custom", *_DUMP, f"--dbname={address}"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=environment,
+        )
+        try:
+            yield RunningDump(process, errors)
+        finally:
+            with trio.CancelScope(shield=True):
+                process.kill()
+                await process.wait()
+                assert process.stdout is not None
+                await process.stdout.aclose()
+
+
+class RunningDump:
+    """A pg_dump that runs."""
+
+    def __init__(self, process: trio.Process, errors: IO[bytes]) -> None:
+        self._process = process
+        self._errors = errors
+
+    async def read(self) -> bytes:
+        """Return a chunk of the dump; empty at its end. Raises SetupFailed where the dump is not whole."""
+        assert self._process.stdout is not None
+        chunk = bytes(await self._process.stdout.receive_some(_CHUNK_BYTES))
+        if not chunk and (code := await self._process.wait()):
+            raise SetupFailed(f"the database could not be read: {_reason(self._errors, 'pg_dump', code)}")
+        return chunk
 
 
 def load(url: str, chunks: Iterable[bytes]) -> None:
@@ -294,11 +334,15 @@ class _Program:
         """Wait for the program to end. Raises SetupFailed with its error message if it failed."""
         if self.running.wait() == 0:
             return
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        errors = [line for line in lines if "error:" in line.lower() or "FATAL:" in line]
-        reason = (errors or lines or [f"{self._name} ended with code {self.running.returncode}"])[0]
-        raise SetupFailed(f"{otherwise}: {reason}")
+        raise SetupFailed(f"{otherwise}: {_reason(self._errors, self._name, self.running.returncode)}")
+
+
+def _reason(errors: IO[bytes], name: str, code: int) -> str:
+    """Return why a program has failed, from what it wrote."""
+    errors.seek(0)
+    lines = errors.read().decode(errors="replace").strip().splitlines()
+    found = [line for line in lines if "error:" in line.lower() or "FATAL:" in line]
+    return (found or lines or [f"{name} ended with code {code}"])[0]
 
 
 class _PipeWriter:

@@ -136,24 +136,15 @@ async def first_fix_time(q: Queries, device_id: int, start: datetime, end: datet
     return found
 
 
-class PeriodEnds(NamedTuple):
-    """The first and the last position of a device in a period, and the highest plausible speed in knots."""
-
-    first: Position
-    last: Position
-    max_speed: float
-
-
 async def period_ends(
     q: Queries, device_id: int, start: datetime, end: datetime, *, cuts: Sequence[datetime] = ()
-) -> list[PeriodEnds]:
-    """Return the ends of each period that holds a position, in order.
+) -> list[tuple[Position, Position]]:
+    """Return the first and the last position of each period that holds one, in order.
 
     The span is cut at `cuts`, which are in order; an instant of a cut belongs to the period after it.
     """
     periods = await q.fetch(
-        "select min(fix_time), max(fix_time),"  # noqa: S608 - constants
-        f" coalesce(max(speed) filter (where {PLAUSIBLE}), 0) from positions where {SPAN}"
+        f"select min(fix_time), max(fix_time) from positions where {SPAN}"  # noqa: S608 - constants
         " group by width_bucket(fix_time, $4::timestamptz[]) order by 1",
         device_id,
         start,
@@ -175,7 +166,7 @@ async def period_ends(
         first.setdefault(row["fix_time"], row)
         last[row["fix_time"]] = row
     return [
-        PeriodEnds(positions.TABLE.from_row(first[row[0]]), positions.TABLE.from_row(last[row[1]]), row[2])
+        (positions.TABLE.from_row(first[row[0]]), positions.TABLE.from_row(last[row[1]]))
         for row in periods
         if row[0] in first and row[1] in last
     ]

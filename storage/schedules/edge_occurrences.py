@@ -14,7 +14,7 @@ import msgspec
 from motorpool.storage.accounts import access, users
 from motorpool.storage.database import nodes
 from motorpool.storage.database.queries import Queries, columns
-from motorpool.storage.devices import commands
+from motorpool.storage.devices import command_log, commands
 
 MISSED_AFTER = timedelta(minutes=5)
 """A step that is overdue by more than this is skipped as missed."""
@@ -84,6 +84,8 @@ class StartedStep(msgspec.Struct, frozen=True, gc=False):
     """Minutes that it may wait in the queue of an offline device; 0: it is not queued."""
     owner_id: int = 0
     """The user with whose rights it is sent."""
+    log_id: int = 0
+    """Of its row in the log of commands."""
 
 
 # A scheduled command occurs at most once in `asked`. Rows are locked in the order of their ids: scheduled
@@ -219,7 +221,7 @@ MAX_QUEUE_MINUTES = 30 * 24 * 60
 OWNER_DELETED = "the owner of the scheduled command was deleted"
 # The rights are those for sending manually (docs/users.md#restrictions,
 # docs/permissions.md#access-to-devices), checked at the time of sending: of the user who asked for the run,
-# else of the owner.
+# else of the owner. A step that was to be tried again has its row in the log already.
 _START_STEPS = f"""
     with judged as (
         select r.id, r.time as due,
@@ -242,7 +244,7 @@ _START_STEPS = f"""
             coalesce(c.attributes, '{{}}') as attributes, coalesce(u.id, 0) as owner_id,
             case when jsonb_typeof(s.attributes -> 'queueMaxMinutes') = 'number' then trunc(least(greatest(
                 (s.attributes ->> 'queueMaxMinutes')::numeric, 0), {MAX_QUEUE_MINUTES}))::integer
-            else 0 end as queue_minutes
+            else 0 end as queue_minutes, c.description, u.name as user_name
         from scheduled_command_runs r
         left join scheduled_commands s on s.id = r.scheduled_command_id
         left join users u on u.id = coalesce(r.requested_by, s.owner_id)
@@ -250,6 +252,16 @@ _START_STEPS = f"""
         left join commands c on c.id = r.command_id
         where r.id = any($1::bigint[]) and r.status = 'pending' and not {nodes.is_dead("$4")}
         order by r.id for update of r
+    ),
+    logged as (
+        insert into command_log (device_id, type, description, text_channel, attributes, origin, user_id,
+            user_name, run_id, scheduled_command_id, time, state)
+        select r.device_id, type, {command_log.short("judged.description")}, text_channel,
+            {command_log.bounded("judged.attributes")}, 'SCHEDULE', owner_id, user_name, r.id,
+            r.scheduled_command_id, $2, 'SENDING'
+        from judged join scheduled_command_runs r using (id) where judged.reason is null order by r.id
+        on conflict (run_id) where run_id is not null do update set state = 'SENDING'
+        returning id, run_id
     )
     update scheduled_command_runs r set
         status = case when judged.reason is null then 'sending' else 'skipped' end,
@@ -257,9 +269,10 @@ _START_STEPS = f"""
         time = case when judged.reason is null then r.time else $2 end,
         reason = judged.reason,
         detail = case when judged.reason = 'no_permission' then judged.detail end
-    from judged where r.id = judged.id
+    from judged left join logged on logged.run_id = judged.id where r.id = judged.id
     returning r.id, r.scheduled_command_id, r.device_id, r.phase, judged.due, r.followed, judged.reason,
-        judged.type, judged.text_channel, judged.attributes, judged.queue_minutes, judged.owner_id
+        judged.type, judged.text_channel, judged.attributes, judged.queue_minutes, judged.owner_id,
+        coalesce(logged.id, 0)
 """  # noqa: S608 - constant names
 
 

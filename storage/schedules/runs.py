@@ -8,7 +8,7 @@ import msgspec
 from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries, Row, columns
-from motorpool.storage.devices import commands
+from motorpool.storage.devices import command_log, commands
 from motorpool.storage.records import QueuedCommand, ScheduledCommandRun
 
 DROPPED_AT_ONCE = 5000
@@ -22,6 +22,8 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     status: str
     reason: str | None = None
     detail: str | None = None
+    answer_node: int | None = None
+    """As in `storage/devices/command_log.py: Handover`."""
 
 
 class DelayedStep(msgspec.Struct, frozen=True, gc=False):
@@ -151,7 +153,8 @@ async def store_outcomes(q: Queries, outcomes: Sequence[Outcome], now: datetime)
     A queued step was already updated by `queue_step`. Its row is locked nevertheless, because
     `schedule_next_steps` reads it next.
     """
-    await q.execute(_SETTLE, *columns(map(msgspec.structs.astuple, outcomes)), now)
+    rows = ((each.run_id, each.status, each.reason, each.detail) for each in outcomes)
+    await q.execute(_SETTLE, *columns(rows), now)
 
 
 async def schedule_next_steps(q: Queries, run_ids: Sequence[int]) -> list[DelayedStep]:
@@ -164,11 +167,11 @@ async def schedule_next_steps(q: Queries, run_ids: Sequence[int]) -> list[Delaye
 
 
 async def queue_step(
-    database: Database, run_id: int, command: QueuedCommand, *, now: datetime, minutes: int
+    database: Database, run_id: int, command: QueuedCommand, *, now: datetime, minutes: int, log_id: int = 0
 ) -> QueuedCommand | None:
     """Queue a step that is being sent until its device is online. Return None if it has been cancelled.
 
-    `minutes` is how long it may wait in the queue.
+    `minutes` is how long it may wait in the queue, `log_id` its row in the log of commands.
 
     Raises:
         StatementRejected: There is no such device, or its queue is full.
@@ -183,7 +186,12 @@ async def queue_step(
         if not held:
             return None
         return await commands.enqueue(
-            transaction, command, created=now, expires=now + timedelta(minutes=minutes), run_id=run_id
+            transaction,
+            command,
+            created=now,
+            expires=now + timedelta(minutes=minutes),
+            run_id=run_id,
+            log_id=log_id,
         )
 
 
@@ -244,6 +252,7 @@ async def revert_unsent(q: Queries, keep: Sequence[int], now: datetime, node: in
         now,
         node,
     )
+    await command_log.forget_unsent(q)
 
 
 async def delayed(q: Queries) -> list[DelayedStep]:

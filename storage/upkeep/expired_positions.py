@@ -37,7 +37,8 @@ async def delete_before(q: Queries, cutoff: datetime) -> int:
     while count := await _execute(q, _DELETE_LATE, cutoff):
         dropped += count
     dropped += await _drop_rows(q, cutoff)
-    if dropped:
+    # Days may be kept of positions that an earlier run deleted, if it was cut off before it came to them.
+    if dropped or await report_days.any_before(q, cutoff):
         async with q.transaction() as transaction:
             await report_days.drop_before(transaction, cutoff)
     return dropped

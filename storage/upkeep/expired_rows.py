@@ -9,15 +9,19 @@ from motorpool.storage.schedules import scheduled_commands
 DELETED_AT_ONCE = 5000
 """Rows that one call of `delete_before` deletes at most."""
 
-_TIMES = {"events": "event_time", "audit": "action_time", "statistics": "capture_time"}
+Kept = Literal["events", "command_log", "audit", "statistics"]
+_TIMES = {
+    "events": "event_time",
+    "command_log": "time",
+    "audit": "action_time",
+    "statistics": "capture_time",
+}
 """Tables and the indexed column that holds the server's time at which a row was written."""
 _STAY = {"events": " and id not in (select event_id from kept_files)"}
 """What is left: without its event a file that a user keeps would be found by nobody."""
 
 
-async def delete_before(
-    q: Queries, table: Literal["events", "audit", "statistics"], instant: datetime
-) -> int:
+async def delete_before(q: Queries, table: Kept, instant: datetime) -> int:
     """Delete rows written before this instant, the oldest first, at most DELETED_AT_ONCE; return how many.
 
     Events that name files which users keep stay. Locks are kept for a moment.

@@ -19,7 +19,7 @@ def make(database):
 
 async def reached(database, user, column):
     async with database.transaction() as transaction:
-        found = await limits.reached_limit(transaction, user.id, column)
+        found = await limits.exceeded_limit(transaction, user.id, column, more=1)
     return found and found.user_id
 
 
@@ -36,6 +36,16 @@ async def test_devices_of_all_below_count_once(database, make):
         assert await reached(database, user, "device_limit") == top.id
     apart = await make("apart")
     assert await reached(database, apart, "device_limit") is None
+
+
+async def test_the_limit_that_is_exceeded_most_is_told(database, make):
+    top = await make("top", user_limit=-1, device_limit=1)
+    low = await make("low", top, device_limit=3)
+    for number in range(5):
+        device = await devices.TABLE.insert(database, Device(unique_id=f"{number}"))
+        await links.add(database, links.USER_DEVICE, low.id, device.id)
+    async with database.transaction() as transaction:
+        assert await limits.exceeded_limit(transaction, low.id, "device_limit") == (top.id, 4)
 
 
 async def test_users_of_users_count(database, make):

@@ -162,12 +162,14 @@ async def step(database, chance):
 async def test_what_is_kept_is_what_there_is(database, seed, at_length):
     chance = random.Random(seed)
     await database.execute(f"select setseed({chance.uniform(-1, 1)})")
-    done = []
+    done, owners = [], set()
     for number in range(STEPS * (10 if at_length else 1)):
         done.append(await step(database, chance))
         if number % 10 == 9:
-            assert await kept(database) == await counted(database), done[-10:]
-    assert {owner for owner, *_ in await kept(database)} == {"user", "device", "group"}
+            found = await kept(database)
+            assert found == await counted(database), done[-10:]
+            owners |= {owner for owner, *_ in found}
+    assert owners == {"user", "device", "group"}
 
 
 def test_every_measure_is_one_that_is_kept():
@@ -267,6 +269,36 @@ async def test_of_whom_notifications_reach_their_creators_are_counted(database, 
     await database.execute("delete from users where id = $1", ann)
     assert await quotas.owned_by_all(database, kind, kind.shared) == (1,)
     assert await quotas.owned_by_users(database, kind, kind.shared) == {}
+
+
+async def test_links_of_users_that_are_deleted_count_for_whom_they_counted_before(database, make_user):
+    ann, bob, cat = [await make_user(name) for name in ("ann", "bob", "cat")]
+    rows = [
+        await NOTIFICATIONS.insert(database, Notification(type="alarm"), creator_id=creator)
+        for creator in (ann, bob, None)
+    ]
+    for row in rows:
+        for user_id in (ann, bob, cat):
+            await links.add(database, links.USER_NOTIFICATION, user_id, row.id)
+    # In one statement: what these own belongs to nobody when their own links end.
+    await database.execute("delete from users where id = any($1::bigint[])", [ann, bob])
+    assert await kept(database) >= {("user", None, "notifications:links", 3)}
+    assert await kept(database) == await counted(database)
+
+
+async def test_a_link_that_is_added_while_its_creator_is_deleted_counts_for_nobody(
+    database, make_user, meanwhile
+):
+    ann, bob = await make_user("ann"), await make_user("bob")
+    row = await NOTIFICATIONS.insert(database, Notification(type="alarm"), creator_id=ann)
+    await links.add(database, links.USER_NOTIFICATION, ann, row.id)
+
+    async def delete():
+        await database.execute("delete from users where id = $1", ann)
+
+    async with meanwhile(delete) as transaction:
+        await links.add(transaction, links.USER_NOTIFICATION, bob, row.id)
+    assert await kept(database) == await counted(database)
 
 
 @pytest.fixture

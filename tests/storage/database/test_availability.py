@@ -166,3 +166,13 @@ async def test_a_look_that_is_refused_shows_that_the_database_answers(autojump_c
         await told.until(lambda told: told.all[-1] is None)
         nursery.cancel_scope.cancel()
     assert found.outage is None
+
+
+def test_a_call_that_meets_a_connection_that_was_ended_does_not_change_the_reason():
+    told = []
+    found = availability.Availability(told.append)
+    read_only = DatabaseReadOnly("cannot execute INSERT in a read-only transaction")
+    found.failed(read_only)
+    found.failed(StorageUnavailable("the connection was closed"))
+    assert found.outage is read_only
+    assert told == [read_only]

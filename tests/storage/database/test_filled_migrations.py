@@ -63,6 +63,9 @@ REPLACED_TABLES = {
 }
 """Tables whose rows a later migration carries over into others (tests/storage/filled compares them)."""
 
+CACHES = {"report_days"}
+"""Tables whose rows are worked out anew where a migration drops them."""
+
 
 @pytest.fixture
 async def old(database):
@@ -101,6 +104,8 @@ async def read(q):
 def assert_kept(before, after):
     for table, rows in before.items():
         if table in REPLACED_TABLES and table not in after:
+            continue
+        if table in CACHES and not after[table]:
             continue
         names = [name for name in rows[0] if (table, name) not in REPLACED]
         kept = [{name: row[name] for name in names} for row in after[table]]

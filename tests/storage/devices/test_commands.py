@@ -139,8 +139,8 @@ async def test_what_waits_is_shown_with_who_sent_it(database, device):
 async def test_a_command_that_is_cancelled_leaves_the_queue(database, device):
     put = await commands.enqueue(database, QueuedCommand(device_id=device.id, type="a"))
     kept = await commands.enqueue(database, QueuedCommand(device_id=device.id, type="b"))
-    assert await commands.cancel(database, put.id, NOW) is True
-    assert await commands.cancel(database, put.id, NOW) is False
+    assert await commands.cancel(database, put.id, NOW) == ()
+    assert await commands.cancel(database, put.id, NOW) is None
     assert await commands.queued_for(database, device.id) == [kept]
 
 
@@ -228,7 +228,7 @@ class TestSteps:
         waiting = await world.queue(run)
         shown = await commands.waiting(database, waiting.id)
         assert (shown.user_id, shown.scheduled_command_id) == (0, run.schedule_id)
-        assert await commands.cancel(database, waiting.id, NOW) is True
+        assert await commands.cancel(database, waiting.id, NOW) == ()
         (told,) = await world.runs()
         assert (told.status, told.reason, told.detail, told.time) == (
             "skipped",
@@ -242,7 +242,7 @@ class TestSteps:
     async def test_one_that_is_being_delivered_cannot_be_removed(self, world, database, run):
         waiting = await world.queue(run)
         await commands.claim(database, waiting.id, NOW)
-        assert await commands.cancel(database, waiting.id, NOW) is False
+        assert await commands.cancel(database, waiting.id, NOW) is None
         assert (await world.runs())[0].status == "delivering"
 
     async def test_one_that_was_cancelled_is_not_taken(self, world, database, run):

@@ -291,6 +291,14 @@ CHANGES: dict[int, dict[str, Change]] = {
         "captures": with_columns("captures", duration=None),
         "sequences": with_sequence("stills_id_seq"),
     },
+    68: {"ticket_presences": empty},
+    69: {"command_log": empty, "sequences": with_sequence("command_log_id_seq")},
+    70: {
+        "sessions": with_columns("sessions", view_only=False),
+        "users": with_columns("users", last_login=None),
+    },
+    # Reports work them out anew.
+    72: {"report_days": empty},
 }
 """Migration -> table -> what the migration makes of it; what is not named stays as it was."""
 

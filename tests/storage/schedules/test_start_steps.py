@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from motorpool.storage.accounts import access, links, users
 from motorpool.storage.database import nodes
-from motorpool.storage.devices import commands, devices
+from motorpool.storage.devices import command_log, commands, devices
 from motorpool.storage.schedules import edge_occurrences, runs, scheduled_commands
 from motorpool.storage.schedules.edge_occurrences import (
     MAX_QUEUE_MINUTES,
@@ -63,8 +63,16 @@ class TestReasons:
         begun = await case.begin()
         (run,) = await case.world.runs()
         ids = run.id, case.schedule.id, case.device.id
+        (logged,) = await command_log.fetch(case.database, [begun.log_id])
+        assert (logged.origin, logged.scheduled_command_id) == ("SCHEDULE", case.schedule.id)
         assert begun == StartedStep(
-            *ids, "start", NOW + MINUTE, followed=False, type="custom", owner_id=case.owner.id
+            *ids,
+            "start",
+            NOW + MINUTE,
+            followed=False,
+            type="custom",
+            owner_id=case.owner.id,
+            log_id=logged.id,
         )
         assert (run.status, run.reason, run.time) == ("sending", None, NOW + MINUTE)
 
