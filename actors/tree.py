@@ -22,6 +22,7 @@ from motorpool.actors.cluster.live_relay import LiveRelay
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, Outbox
 from motorpool.actors.deliveries.text_channel import TextChannel
+from motorpool.actors.devices.command_log import CommandLog
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, DeviceLoader
 from motorpool.actors.devices.directory import Directory
@@ -42,6 +43,7 @@ from motorpool.actors.gateway.listener import DevicePort, Listener
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.port_guard import datagram_guard, device_guard, media_guard
 from motorpool.actors.gateway.recorder import RECORDER, Recorder
+from motorpool.actors.gateway.talk_connection import TalkConnection
 from motorpool.actors.geocoding.position_addresses import PositionAddresses
 from motorpool.actors.helpdesk.batches import TicketBatches
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
@@ -59,6 +61,7 @@ from motorpool.actors.mailings.expiry_mails import ExpiryMails
 from motorpool.actors.mailings.scheduled_report_mails import ScheduledReportMails
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.access import ACCESS
+from motorpool.actors.messages.command_log import COMMAND_LOG
 from motorpool.actors.messages.directory import DIRECTORY
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.messages.footage import FOOTAGE_REQUESTS
@@ -96,6 +99,7 @@ from motorpool.actors.video.segment_store import segment_store_spec
 from motorpool.actors.video.snapshot import SNAPSHOT, Snapshot
 from motorpool.actors.video.sound import SOUND, Sound
 from motorpool.actors.video.stream import stream_spec
+from motorpool.actors.video.talk import talk_spec
 from motorpool.actors.work.networks import Networks
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.codec import Jt808
@@ -110,7 +114,7 @@ MEDIA_READ_BYTES = 64 * 1024
 LIVE_PAUSE_SECONDS = 0.4
 """Pause between two reads of a live connection: five for each segment, at least two for each part."""
 PLAYBACK_PAUSE_SECONDS = 0.02
-"""Pause between two reads of a playback, which a terminal sends as fast as it can."""
+"""Pause between two reads of a playback, which a terminal sends as fast as it can, and of talk."""
 MEDIA_LOGIN_SECONDS = 10.0
 """Limit for the first valid packet of a media connection
 (docs/protocols/jt1078.md#media-connections)."""
@@ -147,6 +151,7 @@ def fleet_tree(
         MEDIA_PORTS["live"] + offset,
         MEDIA_PORTS["playback"] + offset,
         Jt808.port + offset,
+        MEDIA_PORTS["talk"] + offset,
     )
     files = files or open_media_files(settings.data)
     outgoing = outgoing or OutgoingServices()
@@ -266,6 +271,7 @@ def fleet_tree(
                 settings.data, settings.video.playback_quota_bytes, settings.files.reserve_bytes
             ),
             playback_spec(database, settings.video),
+            talk_spec(),
             ChildSpec(kind=IDENTIFICATION, factory=lambda: Identification(database, settings.register)),
             *((TaskSpec(name="hub", factory=lambda: HubActor(hub)),) if hub is not None else ()),
             DynamicSpec(kind=CONNECTION, name="connections", restart=Restart.TEMPORARY),
@@ -317,6 +323,7 @@ def fleet_tree(
                         kind=REPORT_MAILER,
                         factory=lambda: ReportMailer(database, outgoing, settings.reports),
                     ),
+                    ChildSpec(kind=COMMAND_LOG, factory=lambda: CommandLog(database, node)),
                     ChildSpec(kind=TEXT_CHANNEL, factory=lambda: TextChannel(outgoing.sms)),
                     TaskSpec(
                         name="position_addresses",
@@ -429,7 +436,7 @@ def schedule_spec(
 
 
 def _media_pause(kind: str, part_seconds: float) -> float:
-    if kind == "playback":
+    if kind != "live":
         return PLAYBACK_PAUSE_SECONDS
     return min(LIVE_PAUSE_SECONDS, part_seconds / 2) if part_seconds else LIVE_PAUSE_SECONDS
 
@@ -485,16 +492,17 @@ def _listeners(
                 )
             )
     if "jt1078" in protocols:
+        login_seconds = min(settings.device.login_seconds, MEDIA_LOGIN_SECONDS)
         specs += [
             _listener(
                 DevicePort(
                     name=f"jt1078-{kind}",
                     host=settings.device.host,
                     number=number + settings.port.offset,
-                    make_connection=partial(
-                        MediaConnection,
-                        kind=kind,
-                        login_seconds=min(settings.device.login_seconds, MEDIA_LOGIN_SECONDS),
+                    make_connection=(
+                        partial(TalkConnection, login_seconds=login_seconds)
+                        if kind == "talk"
+                        else partial(MediaConnection, kind=kind, login_seconds=login_seconds)
                     ),
                     guard=media_ports,
                     is_recorded=is_recorded,

@@ -83,4 +83,5 @@ class ActorGroup(Group[M], ABC, Generic[K, M]):
             restarts=cell.restarts,
             last_error=cell.last_error,
             alive=int(cell.actor is not None),
+            age=0.0 if cell.actor is None else round(self.runtime.clock.monotonic() - cell.began, 3),
         )

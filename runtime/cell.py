@@ -140,6 +140,7 @@ class Cell(Generic[M]):
         "_tasks",
         "_timer",
         "actor",
+        "began",
         "ending",
         "error",
         "factory",
@@ -168,6 +169,7 @@ class Cell(Generic[M]):
         self.actor: Behaviour[M] | None = None
         self.factory: Callable[[], Behaviour[M]] | None = None  # its own, where the group's is not used
         self.state = State.DOWN
+        self.began = 0.0  # by the monotonic clock, when this life began
         self.idle = False  # running, no worker, no handler up the stack: messages are handled at once
         self.worker: trio.CancelScope | None = None
         self.requested: EndReason | None = None  # STOP or SUSPEND: requested from outside
@@ -203,6 +205,7 @@ class Cell(Generic[M]):
         self.state = State.STARTING
         self.requested = self.error = self._timer = None
         self.handled_at_start = self.handled
+        self.began = self.group.runtime.clock.monotonic()
         if self.mailbox.sealed:
             self.mailbox.unseal()
         with CrashGuard(self.crash):

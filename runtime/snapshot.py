@@ -24,6 +24,8 @@ class ActorState:
     """Class and text of the latest crash; empty when there was none."""
     alive: int = 1
     """Actors here and below."""
+    age: float = 0.0
+    """Seconds since an actor was started, the last time; 0 for what is no single actor."""
     children: "tuple[ActorState, ...]" = ()
 
 

@@ -18,10 +18,11 @@ from motorpool.actors.cluster.remote_texts import (
     decode_text,
     encode_devices,
     encode_events,
-    encode_reviews,
+    encode_ids,
     encode_text,
 )
 from motorpool.actors.files.media_store import MediaStore
+from motorpool.actors.messages.command_log import COMMAND_LOG_ROWS, RowsChanged, RowsLost
 from motorpool.actors.messages.directory import DIRECTORY, GetLastUpdates
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
 from motorpool.actors.messages.remote import (
@@ -91,6 +92,8 @@ class LiveRelay(Actor[Never]):
         self._events_lost = False
         self._reviews: dict[int, None] = {}
         """Events whose reviews are to be sent."""
+        self._commands: dict[int, None] = {}
+        """Rows of the log of commands that are to be sent."""
         self._wanted = Signal()
         """Another server asks for the status of all devices."""
         self._asked = False
@@ -113,6 +116,7 @@ class LiveRelay(Actor[Never]):
         self.context.listen(LOCAL_STATUSES, self._add_status)
         self.context.listen(WEB_EVENTS, self._add_event)
         self.context.listen(REVIEWS, self._add_reviews)
+        self.context.listen(COMMAND_LOG_ROWS, self._add_commands)
         self.context.listen(LIVING_SERVERS, self._keep_servers)
 
     async def stop(self) -> None:
@@ -153,10 +157,19 @@ class LiveRelay(Actor[Never]):
             self._reviews, self._events_lost = {}, True
         self._added.set()
 
+    def _add_commands(self, changed: RowsChanged | RowsLost) -> None:
+        if isinstance(changed, RowsLost) or changed.is_remote:
+            return
+        self._commands.update(dict.fromkeys(changed.ids))
+        if len(self._commands) > MAX_UNSENT_EVENTS:
+            self._commands, self._events_lost = {}, True
+        self._added.set()
+
     def _tell_of_lost_events(self) -> None:
         """Have clients ask for what they may have missed."""
         self.context.system.topic(WEB_EVENTS).publish(WebEventsLost())
         self.context.system.topic(REVIEWS).publish(ReviewsLost())
+        self.context.system.topic(COMMAND_LOG_ROWS).publish(RowsLost())
 
     async def run(self) -> None:
         """Send and receive; connect again when the connection is lost."""
@@ -190,12 +203,14 @@ class LiveRelay(Actor[Never]):
             ]
             unsent, self._events = self._events, []
             reviews, self._reviews = self._reviews, {}
+            logged, self._commands = self._commands, {}
             lost, self._events_lost = self._events_lost, False
             # The position of an event comes before it.
             texts = [
                 *encode_devices(self._server, updates),
                 *encode_events(self._server, unsent),
-                *encode_reviews(self._server, reviews),
+                *encode_ids(self._server, "reviews", reviews),
+                *encode_ids(self._server, "commands", logged),
             ]
             if lost:
                 texts.append(encode_text(RemoteText(self._server, lost=True)))
@@ -261,6 +276,10 @@ class LiveRelay(Actor[Never]):
             if text.reviews:
                 reviewed = await events.TABLE.fetch_many(self._database, text.reviews)
                 self.context.system.topic(REVIEWS).publish(ReviewsChanged(tuple(reviewed), is_remote=True))
+            if text.commands:
+                self.context.system.topic(COMMAND_LOG_ROWS).publish(
+                    RowsChanged(text.commands, is_remote=True)
+                )
             if text.lost:
                 self._tell_of_lost_events()
             if text.files:

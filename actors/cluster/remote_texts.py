@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -29,6 +29,7 @@ class _Parts(msgspec.Struct):
     devices: tuple[msgspec.Raw, ...] = ()
     events: tuple[msgspec.Raw, ...] = ()
     reviews: tuple[int, ...] = ()
+    commands: tuple[int, ...] = ()
 
 
 def encode_text(text: RemoteText) -> str:
@@ -46,9 +47,9 @@ def encode_events(server: int, events: Iterable[WebEvent]) -> list[str]:
     return _texts(server, "events", (item for each in events for item in _event_parts(each)))
 
 
-def encode_reviews(server: int, event_ids: Iterable[int]) -> list[str]:
-    """Return texts with these ids of events."""
-    return _texts(server, "reviews", (b"%d" % event_id for event_id in event_ids))
+def encode_ids(server: int, key: Literal["reviews", "commands"], ids: Iterable[int]) -> list[str]:
+    """Return texts with these ids of events or commands, under their key."""
+    return _texts(server, key, (b"%d" % each for each in ids))
 
 
 def decode_text(text: str) -> RemoteText:
@@ -64,6 +65,7 @@ def decode_text(text: str) -> RemoteText:
         devices=tuple(_valid(parts.devices, DeviceUpdate)),
         events=tuple(_valid(parts.events, RemoteEvent)),
         reviews=parts.reviews,
+        commands=parts.commands,
     )
 
 

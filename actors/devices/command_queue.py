@@ -9,6 +9,7 @@ from typing import Any
 
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.messages.changes import LOCAL_CHANGES, QueueFilled
+from motorpool.actors.messages.command_log import COMMAND_LOG, HandedOver
 from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandsChanged
 from motorpool.actors.messages.uplink import DeliverQueued, SendCommand
 from motorpool.actors.words.record_json import format_time
@@ -16,6 +17,7 @@ from motorpool.storage.accounts import audit
 from motorpool.storage.cluster import homes
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import commands
+from motorpool.storage.devices.command_log import Handover
 from motorpool.storage.devices.commands import ClaimedCommand
 from motorpool.storage.errors import StorageError
 from motorpool.storage.helpdesk import ticket_commands
@@ -62,6 +64,7 @@ class CommandQueue:
                 queued,
                 now=self._context.clock.now(),
                 minutes=message.queue_minutes,
+                log_id=message.log_id,
             )
         else:
             stored = await commands.enqueue(
@@ -70,6 +73,7 @@ class CommandQueue:
                 expires=_expiry(self._context.clock.now(), message.queue_minutes),
                 user_id=message.user_id,
                 ticket_command_id=message.ticket_command_id,
+                log_id=message.log_id,
             )
         if stored is not None:
             self.waiting = True
@@ -112,8 +116,11 @@ class CommandQueue:
             last = following
         return None
 
-    async def settle(self, claimed: ClaimedCommand, refused: str) -> None:
+    async def settle(self, claimed: ClaimedCommand, refused: str, *, answer_node: int | None = None) -> None:
         """Report the outcome of a claimed command: sent, or `refused`, which says why not."""
+        if claimed.log_id:
+            result = Handover(claimed.log_id, "REFUSED" if refused else "SENT", refused or None, answer_node)
+            self._context.system.ref(COMMAND_LOG).offer(HandedOver(result))
         queued = claimed.command
         if refused:
             self._context.log.warning("queued command %s (%s) not sent: %s", queued.id, queued.type, refused)

@@ -22,7 +22,14 @@ from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDiscon
 from motorpool.actors.messages.uplink import DEVICE, DeviceMessage
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.reports import ALARM_LABEL, CommandResult, MediaFile, PositionReport, RecordingList
+from motorpool.codecs.reports import (
+    ALARM_LABEL,
+    CommandResult,
+    MediaFile,
+    PositionReport,
+    RecordingList,
+    SoundFormat,
+)
 from motorpool.runtime import Actor, DynamicSpec, Failure
 from motorpool.storage.cluster import homes
 from motorpool.storage.database.database import Database
@@ -115,6 +122,10 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._stored_elsewhere()
             case uplink.GetCommandTypes():
                 return self._commands.types()
+            case uplink.GetSoundFormat():
+                return self._commands.sound_format()
+            case uplink.SoundFormatOverdue():
+                return self._commands.settle_sound_format(None)
             case DeviceChanged():
                 return None if message.only(UNUSED_FIELDS) else self._read_row(message)
             case PositionsDeleted():
@@ -219,12 +230,14 @@ class DeviceActor(Actor[DeviceMessage]):
 
     def _disconnected(self, message: uplink.Disconnected) -> None:
         if self._session.disconnect(message.connection):
+            self._commands.connection_changed()
             self._tell_homes(DeviceDisconnected(self._device_id))
             if self._session.row is not None:
                 self._online_status.announce("offline")
 
     def _connected_elsewhere(self) -> None:
         if self._session.close_replaced():
+            self._commands.connection_changed()
             self._tell_homes(DeviceDisconnected(self._device_id))
             if self._session.row is not None:
                 self._online_status.leave()
@@ -280,6 +293,8 @@ class DeviceActor(Actor[DeviceMessage]):
         if isinstance(message, uplink.AlarmFileStored):
             return self._uploads.alarm_file_stored(message)
         match message.report:
+            case SoundFormat() as sound:
+                return self._commands.settle_sound_format(sound)
             case CommandResult() as result:
                 return self._command_answered(result, message)
             case MediaFile() as media:

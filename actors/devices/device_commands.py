@@ -18,8 +18,9 @@ from motorpool.actors.devices.command_validation import (
     text_refusal,
 )
 from motorpool.actors.devices.device_session import DeviceSession
-from motorpool.actors.devices.expected_answers import FOR_READERS, ExpectedAnswers
+from motorpool.actors.devices.expected_answers import NOBODYS, Expected, ExpectedAnswers
 from motorpool.actors.devices.options import DeviceOptions
+from motorpool.actors.messages.command_log import COMMAND_LOG, Answered, Disconnected
 from motorpool.actors.messages.downlink import ConnectionMessage, EncodingRefused, Transmit, TransmitOutcome
 from motorpool.actors.messages.live_stream import STREAM, HoldStream, ReleaseStream
 from motorpool.actors.messages.playback import (
@@ -33,11 +34,13 @@ from motorpool.actors.messages.text_channel import TEXT_CHANNEL, SendText
 from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandAnswered
 from motorpool.actors.messages.uplink import (
     HANDOVER_MINUTES,
+    SOUND_FORMAT_SECONDS,
     CommandOutcome,
     CommandQueued,
     CommandRefused,
     CommandSent,
     SendCommand,
+    SoundFormatOverdue,
 )
 from motorpool.actors.video.camera_control import requested_channel
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS, MediaRequested
@@ -45,21 +48,34 @@ from motorpool.actors.video.playback_control import parse_control, parse_time
 from motorpool.codecs.channel_map import UNMAPPED, ChannelMap, parse_channel_map
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.reports import CommandResult, DeviceCommand
+from motorpool.codecs.numbers import whole_number
+from motorpool.codecs.reports import REQUEST_SOUND_FORMAT, CommandResult, DeviceCommand, SoundFormat
 from motorpool.runtime import ActorError, ActorStopped, Deferred, Failure, Ref
 from motorpool.storage.database.database import Database
+from motorpool.storage.devices.command_log import Answer
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device, QueuedCommand
 
 PLAYBACK_SECONDS = 3.0
 """How long to wait for a playback to take a message; the caller of the command waits 5 s."""
 VIDEO_COMMANDS = {"videoStart": "live", "videoPlayback": "playback"}
-"""The purpose of the media that each of these commands requests."""
+"""The purpose of the media that each of these commands requests; live video with this data type is talk."""
+TALK = 2
+TALK_IS_NO_COMMAND = (
+    "attributes.dataType: 2, sound both ways, is begun by GET /stream/{deviceId}/{channel}/talk"
+)
 MEDIA_COMMANDS = {*VIDEO_COMMANDS, "videoStop", "videoPlaybackControl"}
 """Commands that streams and playbacks are notified of."""
 MAX_ANSWER = 1000
-"""Characters of an answer that the history of a ticket has."""
+"""Characters of an answer that the log and the history of a ticket have."""
 CONNECTION_ENDED = "the device's connection has just ended ({})"
+
+
+def _purpose(kind: str, attributes: Mapping[str, Any]) -> str:
+    """Return what the media is for that a command requests; empty where it requests none."""
+    if kind == "videoStart" and whole_number(attributes.get("dataType")) == TALK:
+        return "talk"
+    return VIDEO_COMMANDS.get(kind, "")
 
 
 class NotSent(msgspec.Struct, frozen=True):
@@ -72,7 +88,7 @@ class NotSent(msgspec.Struct, frozen=True):
 class DeviceCommands:
     """Validates, sends, queues and delivers the commands of one device."""
 
-    __slots__ = ("_context", "_expected", "_options", "_session", "queue")
+    __slots__ = ("_context", "_expected", "_options", "_session", "_sound", "_sound_replies", "queue")
 
     def __init__(
         self,
@@ -86,6 +102,10 @@ class DeviceCommands:
         self._context = session.context
         self._options = options
         self._expected = ExpectedAnswers()
+        self._sound: SoundFormat | None = None
+        """As the device has said on its connection."""
+        self._sound_replies: list[Deferred[SoundFormat | CommandRefused | None]] | None = None
+        """Who waits for it; None: nobody, as mostly."""
         self.queue = CommandQueue(session, database, publish, options.node)
 
     def types(self) -> tuple[str, ...]:
@@ -104,6 +124,8 @@ class DeviceCommands:
         reason = refusal(message.type, message.attributes, codec=CODECS.get(session.protocol))
         if reason:
             return CommandRefused(reason)
+        if not message.by_reader and _purpose(message.type, message.attributes) == "talk":
+            return CommandRefused(TALK_IS_NO_COMMAND)
         if session.connection is None:
             if not (message.no_queue or message.attributes.get("noQueue") is True):
                 return self._queue_command(message)
@@ -119,8 +141,8 @@ class DeviceCommands:
         except ActorError as error:
             return CommandRefused(CONNECTION_ENDED.format(error))
         if isinstance(outcome, Coroutine):
-            return self._await_outcome(outcome, message.ticket_command_id)
-        return self._command_outcome(outcome, message.ticket_command_id)
+            return self._await_outcome(outcome, message)
+        return self._command_outcome(outcome, message)
 
     def _send_text(self, row: Device, message: SendCommand) -> CommandRefused | Deferred[CommandOutcome]:
         """Have a command sent as a text message, whether or not the device is connected."""
@@ -139,25 +161,21 @@ class DeviceCommands:
         return reply
 
     async def _await_outcome(
-        self, outcome: Awaitable[TransmitOutcome], ticket_command_id: int
+        self, outcome: Awaitable[TransmitOutcome], message: SendCommand
     ) -> CommandOutcome:
         try:
-            return self._command_outcome(await outcome, ticket_command_id)
+            return self._command_outcome(await outcome, message)
         except ActorError as error:
             return CommandRefused(CONNECTION_ENDED.format(error))
 
     async def _send_media_command(
         self, connection: Ref[ConnectionMessage], message: SendCommand
     ) -> CommandOutcome:
-        not_sent = await self.transmit(
-            connection,
-            message.type,
-            message.attributes,
-            by_reader=message.by_reader,
-            ticket_command_id=message.ticket_command_id,
-            user_id=message.user_id,
+        expected = Expected(message.log_id, message.ticket_command_id, message.by_reader)
+        sent = await self.transmit(
+            connection, message.type, message.attributes, expected, user_id=message.user_id
         )
-        return CommandSent() if not_sent is None else CommandRefused(not_sent.reason)
+        return sent if isinstance(sent, CommandSent) else CommandRefused(sent.reason)
 
     async def _send_from_elsewhere(self, message: SendCommand) -> CommandOutcome | Failure:
         """Queue a command that must not wait if another server sends it at once; refuse it otherwise."""
@@ -187,13 +205,13 @@ class DeviceCommands:
         connection: Ref[ConnectionMessage],
         kind: str,
         attributes: Mapping[str, Any],
+        expected: Expected = NOBODYS,
         *,
-        by_reader: bool = False,
-        ticket_command_id: int = 0,
         user_id: int = 0,
-    ) -> NotSent | None:
-        """Send a command and notify its stream or playback; return why it was not sent, or None."""
+    ) -> CommandSent | NotSent:
+        """Send a command and notify its stream or playback; return whether it was sent, or why not."""
         assert self._session.row is not None
+        by_reader = expected.by_reader
         command = self._device_command(kind, attributes)
         if kind in VIDEO_COMMANDS:
             # Before the command is sent: the media connection may open before any answer arrives.
@@ -202,7 +220,7 @@ class DeviceCommands:
                     self._session.device_id,
                     self._session.row.unique_id,
                     attributes,
-                    VIDEO_COMMANDS[kind],
+                    _purpose(kind, attributes),
                     self._session.peer,
                     command.channels,
                 )
@@ -218,15 +236,15 @@ class DeviceCommands:
                 await self._tell_playback(attributes, PlaybackControlSent(*control, time))
         try:
             outcome = await connection.ask(Transmit(command))
-            not_sent = NotSent(outcome.reason) if isinstance(outcome, EncodingRefused) else None
-            self._expected.add(outcome, FOR_READERS if by_reader else ticket_command_id)
+            sent = self._sent(outcome, expected)
         except ActorError as error:
-            not_sent = NotSent(CONNECTION_ENDED.format(error), connection_ended=True)
+            sent = NotSent(CONNECTION_ENDED.format(error), connection_ended=True)
+        is_sent = isinstance(sent, CommandSent)
         if kind == "videoPlayback":
-            await self._tell_playback(attributes, PlaybackCommandCompleted(sent=not_sent is None))
-        if not_sent is None and not by_reader:
+            await self._tell_playback(attributes, PlaybackCommandCompleted(sent=is_sent))
+        if is_sent and not by_reader:
             self._notify_stream(kind, attributes)
-        return not_sent
+        return sent
 
     def _device_command(self, kind: str, attributes: Mapping[str, Any]) -> DeviceCommand:
         assert self._session.row is not None
@@ -278,33 +296,77 @@ class DeviceCommands:
             if claimed is None:
                 return
             queued = claimed.command
-            not_sent = await self.transmit(
-                self._session.connection,
-                queued.type,
-                queued.attributes,
-                ticket_command_id=claimed.ticket_command_id,
-                user_id=claimed.user_id,
+            expected = Expected(claimed.log_id, claimed.ticket_command_id)
+            sent = await self.transmit(
+                self._session.connection, queued.type, queued.attributes, expected, user_id=claimed.user_id
             )
-            await self.queue.settle(claimed, "" if not_sent is None else not_sent.reason)
-            if not_sent is not None and not_sent.connection_ended:
+            if isinstance(sent, CommandSent):
+                await self.queue.settle(claimed, "", answer_node=sent.answer_node)
+                continue
+            await self.queue.settle(claimed, sent.reason)
+            if sent.connection_ended:
                 return
 
-    def _command_outcome(self, outcome: TransmitOutcome, ticket_command_id: int) -> CommandOutcome:
-        self._expected.add(outcome, ticket_command_id)
-        return CommandRefused(outcome.reason) if isinstance(outcome, EncodingRefused) else CommandSent()
+    def _command_outcome(self, outcome: TransmitOutcome, message: SendCommand) -> CommandOutcome:
+        expected = Expected(message.log_id, message.ticket_command_id, message.by_reader)
+        sent = self._sent(outcome, expected)
+        return sent if isinstance(sent, CommandSent) else CommandRefused(sent.reason)
+
+    def _sent(self, outcome: TransmitOutcome, expected: Expected) -> CommandSent | NotSent:
+        is_matched = self._expected.add(outcome, expected)
+        if isinstance(outcome, EncodingRefused):
+            return NotSent(outcome.reason)
+        return CommandSent(self._options.node if is_matched and expected.log_id else None)
 
     def answered(self, result: CommandResult) -> bool:
-        """Report an answer that a ticket waits for; return whether the command was one for readers."""
-        command_id = self._expected.command_of(result.reference)
-        if command_id > 0:
-            answer = TicketCommandAnswered(command_id, result.ok, result.text[:MAX_ANSWER])
+        """Report an answer to the log and to a ticket; return whether the command was one for readers."""
+        command = self._expected.command_of(result.reference)
+        text = result.text[:MAX_ANSWER]
+        if command.log_id:
+            logged = Answer(command.log_id, result.ok, text, self._context.clock.now())
+            self._context.system.ref(COMMAND_LOG).offer(Answered(logged))
+        if command.ticket_command_id:
+            answer = TicketCommandAnswered(command.ticket_command_id, result.ok, text)
             if not self._context.system.ref(TICKET_COMMANDS).offer(answer):
                 self._context.log.warning("an answer to a command of a ticket is not entered in its history")
-        return command_id == FOR_READERS
+        return command.by_reader
 
     def connection_changed(self) -> None:
-        """Expect no answers to what was sent on an earlier connection: their numbers begin again."""
-        self._expected.clear()
+        """Expect no answers to what was sent on a connection that has ended: numbers begin again."""
+        if unanswered := self._expected.clear():
+            self._context.system.ref(COMMAND_LOG).offer(Disconnected(unanswered))
+        self._sound = None
+
+    def sound_format(
+        self,
+    ) -> SoundFormat | CommandRefused | Coroutine[Any, Any, CommandRefused | Deferred[Any]]:
+        """Return what sound the device supports, or ask it."""
+        session = self._session
+        if session.row is None or session.connection is None:
+            return CommandRefused("the device is offline", offline=True)
+        if "videoStart" not in command_types(CODECS.get(session.protocol)):
+            return CommandRefused(f"{session.protocol} devices have no sound")
+        return self._sound or self._ask_sound_format(session.connection)
+
+    async def _ask_sound_format(
+        self, connection: Ref[ConnectionMessage]
+    ) -> CommandRefused | Deferred[SoundFormat | CommandRefused | None]:
+        sent = await self.transmit(connection, REQUEST_SOUND_FORMAT, {})
+        if isinstance(sent, NotSent):
+            return CommandRefused(sent.reason)
+        reply: Deferred[SoundFormat | CommandRefused | None] = Deferred()
+        waiting = [each for each in self._sound_replies or () if each.is_awaited]
+        self._sound_replies = [*waiting, reply]
+        self._context.after(SOUND_FORMAT_SECONDS, SoundFormatOverdue())
+        return reply
+
+    def settle_sound_format(self, sound: SoundFormat | None) -> None:
+        """Answer those who wait for what sound the device supports; None: it has not said so in time."""
+        if sound is not None:
+            self._sound = sound
+        replies, self._sound_replies = self._sound_replies, None
+        for reply in replies or ():
+            reply.answer(sound)
 
     def response_text(self, queued: QueuedCommand, protocol: str) -> str:
         """Return the text of a queued command for the response to a request; raises UnsupportedCommand."""

@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 import msgspec
 
 from motorpool.actors.devices.alarm_file_requests import AlarmFileRequests
-from motorpool.actors.devices.device_commands import DeviceCommands
+from motorpool.actors.devices.device_commands import DeviceCommands, NotSent
 from motorpool.actors.devices.device_positions import DevicePositions
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.options import DeviceOptions
@@ -93,9 +93,9 @@ class DeviceUploads:
             await waits
         for label in self._alarms.select_new(str(report.attributes[ALARM_LABEL]).split(",")):
             target = self._session.connection or connection
-            not_sent = await self._commands.transmit(target, REQUEST_ALARM_FILES, {"label": label})
-            if not_sent is not None:
-                self._context.log.warning("cannot request the files of an alarm: %s", not_sent.reason)
+            sent = await self._commands.transmit(target, REQUEST_ALARM_FILES, {"label": label})
+            if isinstance(sent, NotSent):
+                self._context.log.warning("cannot request the files of an alarm: %s", sent.reason)
             else:
                 self._alarms.add(label, report)
 

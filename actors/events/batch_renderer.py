@@ -1,13 +1,14 @@
-"""Renders the events of a batch: once for all users with the same language, units, time zone and zone."""
+"""Renders the events of a batch: once for all users who read alike, see one zone and get the same words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 import trio
 
 from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
 from motorpool.actors.deliveries.notificator import Notificator
-from motorpool.actors.events.deliveries import BatchPlan
+from motorpool.actors.events.deliveries import BatchPlan, Manner
+from motorpool.actors.events.own_words import OwnWords
 from motorpool.actors.events.rendering import Reader, reader_of, render
 from motorpool.actors.geocoding.places import near_town
 from motorpool.actors.geocoding.towns import Towns
@@ -30,28 +31,28 @@ class BatchRenderer:
         self._facts = facts
         self._towns = towns
         self._names = {zone.id: zone.name for zone in facts.named_zones}
-        self._known: dict[tuple[Reader, str], RenderedMessage] = {}
-        self._texts: dict[int, RenderedMessage] = {}
-        """By user."""
+        self._known: dict[tuple[Reader, str, OwnWords], RenderedMessage] = {}
+        self._texts: dict[tuple[int, OwnWords], RenderedMessage] = {}
+        """By user, and in which words."""
 
-    async def render(self, user_ids: Iterable[int]) -> None:
+    async def render(self, recipients: Mapping[int, Manner]) -> None:
         """Render the event for these users; others get their turns meanwhile."""
-        for count, user_id in enumerate(user_ids):
+        for count, (user_id, manner) in enumerate(recipients.items()):
             user = self._plan.users.get(user_id)
-            if user is not None and user_id not in self._texts:
+            if user is not None and (user_id, manner.words) not in self._texts:
                 known = len(self._known)
-                self._texts[user_id] = self._rendered(user)
+                self._texts[user_id, manner.words] = self._rendered(user, manner.words)
                 if len(self._known) > known:
                     await trio.lowlevel.checkpoint()
             if count % USERS_AT_A_TIME == 0:
                 await trio.lowlevel.checkpoint()
 
-    def _rendered(self, user: User) -> RenderedMessage:
+    def _rendered(self, user: User, words: OwnWords) -> RenderedMessage:
         reader = reader_of(user, self._plan.server)
-        key = (reader, self._zone_of(user))
+        key = (reader, self._zone_of(user), words)
         rendered = self._known.get(key)
         if rendered is None:
-            rendered = self._known[key] = render(self._facts, reader, key[1] or self._town(reader))
+            rendered = self._known[key] = render(self._facts, reader, key[1] or self._town(reader), words)
         return rendered
 
     def _zone_of(self, user: User) -> str:
@@ -68,8 +69,8 @@ class BatchRenderer:
             return ""
         return near_town(position, self._towns, reader.preferences) or ""
 
-    def message(self, name: str, user_id: int, *, urgent: bool) -> OutgoingMessage | None:
-        """Return the message to a user for whom the event was rendered.
+    def message(self, name: str, user_id: int, manner: Manner) -> OutgoingMessage | None:
+        """Return the message to a user for whom the event was rendered in these words.
 
         None if they are not reached, or their receiver is paused.
         """
@@ -78,13 +79,14 @@ class BatchRenderer:
             return None
         if (user_id, notificator.lane_of(user)) in self._plan.paused:
             return None
-        return notificator.message(user, self._texts[user_id], self._facts, urgent=urgent)
+        rendered = self._texts[user_id, manner.words]
+        return notificator.message(user, rendered, self._facts, urgent=manner.urgent)
 
-    def web_events(self, user_ids: Iterable[int]) -> list[WebEvent]:
+    def web_events(self, recipients: Mapping[int, Manner]) -> list[WebEvent]:
         """Return the event for the sockets of users for whom it was rendered, one for each text."""
         texts: dict[str, set[int]] = {}
-        for user_id in user_ids:
-            if (rendered := self._texts.get(user_id)) is not None:
+        for user_id, manner in recipients.items():
+            if (rendered := self._texts.get((user_id, manner.words))) is not None:
                 texts.setdefault(rendered.digest, set()).add(user_id)
         event = self._facts.event
         return [

@@ -17,6 +17,7 @@ from motorpool.actors.events.matching import (
     wanted_by,
     wants_all_alarms,
 )
+from motorpool.actors.events.own_words import STANDARD, OwnWords, own_words_of
 from motorpool.actors.geocoding.places import smallest_first
 from motorpool.actors.words.cameras import cameras_of
 from motorpool.actors.work.open_calendars import CalendarLook, OpenCalendars
@@ -35,12 +36,19 @@ ROWS_AT_A_TIME = 10
 """Notifications that are read without a pause for other tasks: their lists may take a millisecond."""
 
 
+class Manner(NamedTuple):
+    """How a user is told of an event by a notificator."""
+
+    urgent: bool = False
+    words: OwnWords = STANDARD
+
+
 class EventDelivery(msgspec.Struct, frozen=True):
     """An event and who gets it by which notificator."""
 
     facts: EventFacts
-    recipients: Mapping[str, Mapping[int, bool]] = {}
-    """Notificator -> user -> whether it is urgent."""
+    recipients: Mapping[str, Mapping[int, Manner]] = {}
+    """Notificator -> user -> how."""
 
 
 class CommandDelivery(msgspec.Struct, frozen=True):
@@ -121,7 +129,7 @@ async def plan_batch(
         looked += 1
     if not notified:
         return BatchPlan(tuple(handled), looked)
-    facts = await _facts(transaction, list(events.values()), link)
+    facts = await facts_of(transaction, list(events.values()), link)
     deliveries = tuple(EventDelivery(each, notified[each.event.id].recipients) for each in facts)
     user_ids = sorted({user_id for each in notified.values() for user_id in each.user_ids})
     # Sockets have no receiver that could be paused.
@@ -143,6 +151,7 @@ class _Candidate(NamedTuple):
 
     notification: Notification
     wanted: Subject
+    words: OwnWords
     user_ids: tuple[int, ...]
 
 
@@ -187,8 +196,8 @@ class _Candidates:
 class _Notified(msgspec.Struct, frozen=True):
     """Who is notified of an event, and how."""
 
-    recipients: Mapping[str, Mapping[int, bool]]
-    """Notificator -> user -> whether it is urgent."""
+    recipients: Mapping[str, Mapping[int, Manner]]
+    """Notificator -> user -> how."""
     commands: Mapping[int, Sequence[int]]
     """Saved command -> users with whose rights it may be sent."""
     user_ids: frozenset[int]
@@ -196,10 +205,12 @@ class _Notified(msgspec.Struct, frozen=True):
 
 
 def _notified_by(selected: Sequence[_Candidate]) -> _Notified:
-    recipients: dict[str, dict[int, bool]] = {}
+    recipients: dict[str, dict[int, Manner]] = {}
     commands: dict[int, set[int]] = {}
-    for notification, _, user_ids in selected:
+    # Of several with words of their own the oldest counts.
+    for notification, _, words, user_ids in sorted(selected, key=_age):
         urgent = notification.attributes.get("priority") is True
+        manner = Manner(urgent, words)
         for name in notificators_of(notification):
             if name == "command":
                 if notification.command_id:
@@ -207,7 +218,8 @@ def _notified_by(selected: Sequence[_Candidate]) -> _Notified:
                 continue
             of_name = recipients.setdefault(name, {})
             for user_id in user_ids:
-                of_name[user_id] = of_name.get(user_id, False) or urgent
+                before = of_name.get(user_id)
+                of_name[user_id] = manner if before is None else _both(before, manner)
     users_of_all = frozenset(itertools.chain.from_iterable(each.user_ids for each in selected))
     return _Notified(
         recipients,
@@ -215,6 +227,15 @@ def _notified_by(selected: Sequence[_Candidate]) -> _Notified:
         users_of_all,
         sum(map(len, recipients.values())),
     )
+
+
+def _age(candidate: _Candidate) -> int:
+    return candidate.notification.id
+
+
+def _both(older: Manner, newer: Manner) -> Manner:
+    words = newer.words if older.words == STANDARD else older.words
+    return Manner(older.urgent or newer.urgent, words)
 
 
 async def _candidates(
@@ -226,8 +247,10 @@ async def _candidates(
     wanted_ids = sorted({match.notification_id for match in matches})
     rows = {row.id: row for row in await plain_tables.NOTIFICATIONS.fetch_many(transaction, wanted_ids)}
     wanted = {}
+    words = {}
     for number, row in rows.items():
         wanted[number] = wanted_by(row)
+        words[number] = own_words_of(row.attributes)
         if len(wanted) % ROWS_AT_A_TIME == 0:
             await trio.lowlevel.checkpoint()
     found: dict[tuple[int, str], _Candidates] = {}
@@ -237,7 +260,7 @@ async def _candidates(
             subject = match.device_id, match.type
             if subject not in found:
                 found[subject] = _Candidates(match.type)
-            found[subject].add(_Candidate(rows[number], wanted[number], match.user_ids))
+            found[subject].add(_Candidate(rows[number], wanted[number], words[number], match.user_ids))
         if count % ROWS_AT_A_TIME == 0:
             await trio.lowlevel.checkpoint()
     return found
@@ -253,7 +276,7 @@ def _selected(found: _Candidates, event: Event, look: CalendarLook) -> list[_Can
     return [each for each, is_open in zip(candidates, are_open, strict=True) if is_open]
 
 
-async def _facts(transaction: Queries, events: Sequence[Event], link: str) -> list[EventFacts]:
+async def facts_of(transaction: Queries, events: Sequence[Event], link: str) -> list[EventFacts]:
     """Return the events with the rows that their texts mention."""
     device_rows = await devices.TABLE.fetch_many(transaction, {event.device_id for event in events})
     position_rows = await positions.TABLE.fetch_many(transaction, {event.position_id for event in events})

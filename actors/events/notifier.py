@@ -16,9 +16,10 @@ from motorpool.actors.deliveries import LimitExceeded, OutgoingServices
 from motorpool.actors.deliveries.notice import EventFacts
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.events.batch_renderer import BatchRenderer
-from motorpool.actors.events.deliveries import BatchPlan, EventDelivery, plan_batch
+from motorpool.actors.events.deliveries import BatchPlan, CommandDelivery, EventDelivery, plan_batch
 from motorpool.actors.events.rendering import reader_of, render
 from motorpool.actors.geocoding.towns import Towns, read_towns
+from motorpool.actors.messages.command_log import COMMAND_LOG, HandedOver, announce_commands, handover_of
 from motorpool.actors.messages.counters import NOTIFICATIONS_DISCARDED, NOTIFICATIONS_MADE
 from motorpool.actors.messages.topics import (
     DELIVERIES_STOPPED,
@@ -27,7 +28,13 @@ from motorpool.actors.messages.topics import (
     DeliveryStopped,
     WebEvent,
 )
-from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
+from motorpool.actors.messages.uplink import (
+    DEVICE,
+    CommandOutcome,
+    CommandRefused,
+    DeliverQueued,
+    SendCommand,
+)
 from motorpool.actors.work.event_consumer import EventConsumer
 from motorpool.actors.work.open_calendars import OpenCalendars
 from motorpool.runtime import Actor, ActorError, Lagged
@@ -36,7 +43,8 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.deliveries import outbox
 from motorpool.storage.deliveries.outbox import OutgoingMessage
-from motorpool.storage.devices import commands
+from motorpool.storage.devices import command_log, commands
+from motorpool.storage.devices.command_log import Handover, NewEntry
 from motorpool.storage.errors import StatementRejected, StorageError
 from motorpool.storage.events import notifications
 from motorpool.storage.events.waiting import WaitingEvents
@@ -62,6 +70,8 @@ class _Made(msgspec.Struct):
     """Devices with a new command in their queue."""
     texts: list[tuple[int, SendCommand]] = []
     """Commands that go out as text messages, with their devices."""
+    logged: list[int] = []
+    """Rows of commands in their log."""
     messages: int = 0
 
 
@@ -144,9 +154,8 @@ class Notifier(Actor[Never]):
             while part := list(islice(users, ENQUEUE_ROWS)):
                 messages = [
                     message
-                    for user_id, urgent in part
-                    if (message := renderer.message(name, user_id, urgent=urgent))
-                    and await self._admits(message)
+                    for user_id, manner in part
+                    if (message := renderer.message(name, user_id, manner)) and await self._admits(message)
                 ]
                 if messages:
                     await self._enqueue(transaction, messages, made)
@@ -200,7 +209,12 @@ class Notifier(Actor[Never]):
             )
 
     async def _queue_commands(self, transaction: Queries, plan: BatchPlan, made: _Made) -> None:
-        for delivery in plan.commands:
+        if not plan.commands:
+            return
+        now = self.context.clock.now()
+        entries = [_log_entry(delivery) for delivery in plan.commands]
+        made.logged += await command_log.add(transaction, entries, now)
+        for delivery, log_id in zip(plan.commands, made.logged, strict=True):
             command = delivery.command
             if command.text_channel:
                 send = SendCommand(
@@ -208,6 +222,7 @@ class Notifier(Actor[Never]):
                     attributes=command.attributes,
                     text_channel=True,
                     user_id=delivery.user_id,
+                    log_id=log_id,
                 )
                 made.texts.append((delivery.device_id, send))
                 continue
@@ -216,9 +231,11 @@ class Notifier(Actor[Never]):
             )
             try:
                 await commands.enqueue(
-                    transaction, queued, created=self.context.clock.now(), user_id=delivery.user_id
+                    transaction, queued, created=now, user_id=delivery.user_id, log_id=log_id
                 )
             except StatementRejected as error:
+                refused = Handover(log_id, "REFUSED", str(error))
+                await command_log.settle(transaction, (refused,), now)
                 NOTIFICATIONS_DISCARDED.inc()
                 self.context.log.warning(
                     "a command for device %d is discarded: %s", delivery.device_id, error
@@ -233,6 +250,7 @@ class Notifier(Actor[Never]):
         NOTIFICATIONS_MADE.inc(made.messages + sum(len(event.user_ids) for event in made.web))
         if made.messages:
             self.context.system.ref(OUTBOX).offer(OutboxFilled())
+        announce_commands(self.context.system, made.logged)
         for device_id in made.queued_for:
             device = self.context.system.ref(DEVICE, device_id)
             if device.alive:
@@ -244,6 +262,7 @@ class Notifier(Actor[Never]):
             except trio.WouldBlock:
                 NOTIFICATIONS_DISCARDED.inc()
                 self.context.log.warning("a command for device %d is discarded: too many wait", device_id)
+                self._log(command, CommandRefused("too many text messages wait"))
 
     async def _send_text_commands(self, waiting: trio.MemoryReceiveChannel[tuple[int, SendCommand]]) -> None:
         """Send commands as text messages, at most once; the gateway may take its time."""
@@ -254,3 +273,23 @@ class Notifier(Actor[Never]):
                 outcome = CommandRefused(str(error))
             if isinstance(outcome, CommandRefused):
                 self.context.log.warning("a command for device %d not sent: %s", device_id, outcome.reason)
+            self._log(command, outcome)
+
+    def _log(self, command: SendCommand, outcome: CommandOutcome) -> None:
+        result = handover_of(command.log_id, outcome)
+        if result is not None:
+            self.context.system.ref(COMMAND_LOG).offer(HandedOver(result))
+
+
+def _log_entry(delivery: CommandDelivery) -> NewEntry:
+    command = delivery.command
+    return NewEntry(
+        device_id=delivery.device_id,
+        type=command.type,
+        description=command.description,
+        text_channel=command.text_channel,
+        attributes=command.attributes,
+        origin="NOTIFICATION",
+        user_id=delivery.user_id,
+        event_id=delivery.event_id,
+    )

@@ -13,6 +13,7 @@ import msgspec
 
 from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
 from motorpool.actors.events.coordinates import coordinate_format, format_coordinates
+from motorpool.actors.events.own_words import STANDARD, OwnWords
 from motorpool.actors.words.preferences import Preferences, preferences_for
 from motorpool.actors.words.printable import printable_line
 from motorpool.actors.words.values import ValueWriter, as_number, capitalized
@@ -45,10 +46,11 @@ def _document() -> jinja2.Template:
     return environment.get_template("mail.html")
 
 
-def render(facts: EventFacts, reader: Reader, place: str = "") -> RenderedMessage:
+def render(facts: EventFacts, reader: Reader, place: str = "", words: OwnWords = STANDARD) -> RenderedMessage:
     """Return the event as a message for users who read in this way.
 
-    `place` is where it happened, beside the address: the zone or the town.
+    `place` is where it happened, beside the address: the zone or the town. `words` stand in place of the
+    subject and the text.
     """
     event = facts.event
     writer = _Writer(reader)
@@ -64,13 +66,25 @@ def render(facts: EventFacts, reader: Reader, place: str = "") -> RenderedMessag
         subject = _line(special.render(variables))
     digest = f"{device}: {said}, {writer.time(event.event_time)}" if device else said
     rows = tuple(_rows(facts, writer, variables, place)) if device else ()
-    lines = [digest, *(f"{label}: {value}" for label, value in rows)]
-    if facts.link:
-        lines.append(facts.link)
+    own = words
+    if words != STANDARD:
+        own = words.fill(_placeholders(facts, writer, variables, said, place))
+    link = facts.link
+    if own.text:
+        digest, rows = " ".join(own.text.split()), ()
+        lines = own.text.splitlines()
+        link = "" if "{link}" in words.text else link
+    else:
+        lines = [digest, *(f"{label}: {value}" for label, value in rows)]
     html = _document().render(
-        language=language.name, labels=language.labels, digest=digest, rows=rows, link=facts.link
+        language=language.name,
+        labels=language.labels,
+        paragraphs=lines if own.text else (digest,),
+        rows=rows,
+        link=link,
     )
-    return RenderedMessage(subject, digest, "\n".join(lines) + "\n", html)
+    text = "\n".join([*lines, link] if link else lines) + "\n"
+    return RenderedMessage(own.subject or subject, digest, text, html)
 
 
 def describe(facts: EventFacts, reader: Reader) -> str:
@@ -120,6 +134,32 @@ def _variables(facts: EventFacts, writer: _Writer) -> dict[str, str]:
         "left": writer.minutes(attributes.get("left")),
         "driver": _line(facts.driver or attributes.get("driverUniqueId")),
         "severity": writer.language.severities.get(facts.event.severity or "", ""),
+    }
+
+
+def _placeholders(
+    facts: EventFacts, writer: _Writer, variables: Mapping[str, str], said: str, place: str
+) -> dict[str, str]:
+    """Return what the placeholders of a user's own words stand for; empty texts for what is not known."""
+    event, position = facts.event, facts.position
+    address = "" if position is None else _line(position.address)
+    speed = variables["speed"] or ("" if position is None else writer.speed(position.speed))
+    return {
+        "device": "" if facts.device is None else _line(facts.device.name),
+        "event": said,
+        "type": writer.language.names.get(event.type, event.type),
+        "time": writer.time(event.event_time),
+        "place": _line(place) or address,
+        "address": address,
+        "coordinates": "" if position is None else writer.coordinates(position),
+        "geofence": variables["geofence"],
+        "speed": speed,
+        "limit": variables["limit"],
+        "driver": variables["driver"],
+        "alarm": variables["alarm"],
+        "severity": variables["severity"],
+        "maintenance": variables["maintenance"],
+        "link": facts.link,
     }
 
 

@@ -218,6 +218,8 @@ class ConnectionDevices:
 
     def _follow_login(self, unique_ids: UniqueIds) -> None:
         """Configure the codec for a device whose message it is about to decode."""
+        if self._others is None and unique_ids == self.unique_ids:
+            return
         others = self._open_gateway()
         found = (self.present, None) if unique_ids == self.unique_ids else others.get(unique_ids)
         device = None if found is None else found[0]
@@ -230,6 +232,11 @@ class ConnectionDevices:
             if self.present is None or wanted.device_id not in (0, self.present.key):
                 return
         self._apply(wanted)
+
+    def adopt(self, codec: DeviceCodec) -> None:
+        """Go on with another codec of the same protocol, configured as the one before."""
+        self._codec = codec
+        self._apply(self._configuration)
 
     def _apply(self, wanted: ConfigureDecoder) -> None:
         self._configuration = wanted

@@ -35,10 +35,17 @@ REFUSALS = 3
 """Messages of an unknown device that are refused before its connection is closed."""
 REJECTIONS = 100
 """Consecutive invalid frames after which the connection is closed."""
+MAX_FIRST_BYTES = 1 << 16
+"""Most bytes with a first login that are decoded anew as its device wants."""
 MAX_RAW_BYTES = 1024
 """Most bytes of an unknown message that are stored."""
 UNCOUNTED = (
-    kinds.Login | kinds.ImmediateReply | kinds.DeviceInformation | kinds.UnknownMessage | kinds.FileChunk
+    kinds.Login
+    | kinds.ImmediateReply
+    | kinds.DeviceInformation
+    | kinds.SoundFormat
+    | kinds.UnknownMessage
+    | kinds.FileChunk
 )
 """They accompany another message, or were counted when processed as a position."""
 ANSWER_SECONDS = 0.5
@@ -52,12 +59,14 @@ class DeviceConnection(Actor[ConnectionMessage]):
     """
 
     __slots__ = (
+        "_again",
         "_codec",
         "_database",
         "_deadlines",
         "_devices",
         "_failure",
         "_files",
+        "_first",
         "_generation",
         "_is_open",
         "_is_processing",
@@ -66,6 +75,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         "_refusals",
         "_rejected",
         "_rule_cache",
+        "_server_key",
         "_settings",
         "_socket",
         "_tap",
@@ -86,17 +96,18 @@ class DeviceConnection(Actor[ConnectionMessage]):
     ) -> None:
         """`server_key` replaces the codec's own unless None. Without `uploads`, alarm files are refused."""
         self._socket = device_socket
-        self._codec = codec = codec_type()
-        if server_key is not None:
-            codec.server_key = server_key
-        codec.keeps_unknown = settings.keep_unknown_messages
-        if settings.strict_checksums:
-            codec.strict_checksums = True
+        self._server_key = server_key
+        self._settings = settings
+        self._codec = self._new_codec(codec_type)
+        self._first: bytes | None = b""
+        """What a peer without a device has sent since its codec last returned reports and held nothing back;
+        None: too much, or not all of it is known."""
+        self._again: Sequence[Report] | None = None
+        """The reports behind the first login, decoded anew as its device wants; None: as they were."""
         self._database = database
         self._rule_cache = rule_cache
         self._generation = -1
         """Generation of the rule cache when the devices were last asked to follow it."""
-        self._settings = settings
         self._uploads = uploads
         self._tap = tap
         self._files: AlarmFiles | None = None
@@ -113,6 +124,15 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._ref: Ref[ConnectionMessage]
         self._devices: ConnectionDevices
         self._deadlines: Deadlines
+
+    def _new_codec(self, codec_type: type[DeviceCodec]) -> DeviceCodec:
+        codec = codec_type()
+        if self._server_key is not None:
+            codec.server_key = self._server_key
+        codec.keeps_unknown = self._settings.keep_unknown_messages
+        if self._settings.strict_checksums:
+            codec.strict_checksums = True
+        return codec
 
     # Reading
 
@@ -177,11 +197,13 @@ class DeviceConnection(Actor[ConnectionMessage]):
         try:
             if self._tap is not None:
                 self._tap.received(data)
+            if self._devices.present is None:
+                self._keep_first(data)
             reports = codec.receive_datagram(data) if socket.is_datagram else codec.receive(data)
             if reports:
                 self._pending = self._forward(reports)
             if socket.held or not reports:
-                socket.hold(codec.buffered)
+                socket.hold(codec.buffered + len(self._first or b""))
         except CodecError as error:
             socket.close(f"cannot be decoded: {error}")
         except Exception as error:
@@ -193,6 +215,37 @@ class DeviceConnection(Actor[ConnectionMessage]):
         traffic = socket.guard.traffic
         if traffic.is_followed:
             traffic.note(self._ref, socket.peer, codec.name, data, *self._devices.shown)
+
+    def _keep_first(self, data: bytes) -> None:
+        """Keep what may hold the login, and messages behind it to be decoded as its device wants."""
+        if self._socket.is_datagram:
+            self._first = data
+        elif self._first is not None:
+            # Also what the codec does not hold back, such as the byte that begins a frame.
+            kept = self._first + data
+            is_too_much = len(kept) > MAX_FIRST_BYTES or self._codec.request_response
+            self._first = None if is_too_much else kept
+
+    def _decode_again(self) -> None:
+        """Decode what came with the first login anew, now that the codec is configured for its device.
+
+        What is sent from now on, the answer to the login too, is the new codec's.
+        """
+        first, self._first = self._first, None
+        if not first or self._files is not None:
+            return
+        codec = self._new_codec(type(self._codec))
+        codec.utc_now = self._codec.utc_now
+        self._devices.adopt(codec)
+        try:
+            reports = codec.receive_datagram(first) if self._socket.is_datagram else codec.receive(first)
+        except CodecError:
+            reports = []
+        login = next((at for at, report in enumerate(reports) if report.__class__ is kinds.Login), None)
+        if login is None:
+            self._devices.adopt(self._codec)
+        else:
+            self._codec, self._again = codec, reports[login + 1 :]
 
     def _on_ended(self) -> None:
         """Leave once pending reports are processed; `run` does so if it is still at work."""
@@ -207,6 +260,8 @@ class DeviceConnection(Actor[ConnectionMessage]):
                     raise self._failure
                 pending, self._pending = self._pending, ()
                 await self._process(pending)
+                if not self._codec.buffered:
+                    self._first = b""
                 self._socket.resume_reading()
         finally:
             self._is_processing = False
@@ -254,16 +309,23 @@ class DeviceConnection(Actor[ConnectionMessage]):
             self._deadlines.is_active = True
             if not isinstance(report, UNCOUNTED):
                 MESSAGES_RECEIVED.value += 1
+            if self._again is not None:
+                again, self._again = self._again, None
+                await self._process(again)
+                return
 
     async def _dispatch_report(self, report: Report) -> None:
         match report:
             case kinds.Login():
                 await self._log_in(report)
             case kinds.ImmediateReply():
-                self._socket.send(report.data)
+                self._send(report.data)
             case kinds.DeviceInformation():
                 position = PositionReport(report.attributes, located=False, receipt=report.receipt)
                 await self._process([position])
+            case kinds.SoundFormat():
+                if self._devices.present is not None:
+                    await self._devices.present.tell(uplink.Reported(report, self._codec.name, self._ref))
             case kinds.UnknownMessage() if (
                 self._settings.keep_unknown_messages and self._devices.present is not None
             ):
@@ -285,7 +347,9 @@ class DeviceConnection(Actor[ConnectionMessage]):
                 await self._take_file(report)
 
     async def _log_in(self, login: kinds.Login) -> None:
-        if not await self._devices.log_in(login):
+        is_accepted = await self._devices.log_in(login)
+        self._first = None
+        if not is_accepted:
             self._refuse(login.receipt)  # without effect if the socket was closed instead
             return
         self._refusals = 0
@@ -320,14 +384,14 @@ class DeviceConnection(Actor[ConnectionMessage]):
         codec = self._codec
         if self._socket.is_datagram:
             for receipt in receipts:
-                self._socket.send(codec.acknowledge((receipt,)))
+                self._send(codec.acknowledge((receipt,)))
         else:
-            self._socket.send(codec.acknowledge(receipts))
+            self._send(codec.acknowledge(receipts))
         if codec.closing:
             self._socket.close("the device asked to close after the answer")
 
     def _refuse(self, receipt: Receipt | None) -> None:
-        self._socket.send(self._codec.refuse(receipt))
+        self._send(self._codec.refuse(receipt))
         if self._codec.closing:
             self._socket.close("refused")
         self._count_refusal()
@@ -354,7 +418,8 @@ class DeviceConnection(Actor[ConnectionMessage]):
             case downlink.Reannounce():
                 return self._devices.announce()
             case downlink.ConfigureDecoder():
-                return self._devices.configure(message)
+                self._devices.configure(message)
+                return self._decode_again()
             case downlink.CheckDeadlines():
                 return self._check_deadlines()
             case downlink.Close():
@@ -367,7 +432,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
     def _stop_serving(self, message: downlink.StopServing) -> None:
         """Refuse, and close: a request-response connection after its last answers, which may be refusals."""
         self._devices.forget()
-        self._socket.send(self._codec.refuse(message.receipt))
+        self._send(self._codec.refuse(message.receipt))
         if self._codec.request_response:
             self.context.after(ANSWER_SECONDS, downlink.Close(message.reason))
         else:
@@ -378,15 +443,22 @@ class DeviceConnection(Actor[ConnectionMessage]):
             outgoing = self._codec.encode(message.command)
         except UnsupportedCommand as error:
             return downlink.EncodingRefused(str(error))
-        self._socket.send(outgoing.data)
+        self._send(outgoing.data)
         return downlink.Transmitted(outgoing.reference)
+
+    def _send(self, data: bytes) -> None:
+        socket = self._socket
+        socket.send(data)
+        traffic = socket.guard.traffic
+        if traffic.is_followed:
+            traffic.note_sent(socket.peer, self._codec.name, data, *self._devices.shown)
 
     # Limits
 
     def _check_deadlines(self) -> None:
         now = self.context.clock.monotonic()
         self._count_checksum_errors()
-        self._socket.send(self._codec.tick(now))
+        self._send(self._codec.tick(now))
         if self._codec.closing:
             self._socket.close("the device asked to close after the answer")
         reason = self._deadlines.check(

@@ -29,6 +29,7 @@ from typing import assert_never
 import trio
 
 from motorpool.actors.gateway.deadlines import CHECK_SECONDS
+from motorpool.actors.gateway.media_peer import identify_peer
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.recorder import Tap
 from motorpool.actors.messages import downlink
@@ -38,7 +39,7 @@ from motorpool.actors.messages.live_stream import STREAM, StreamMessage
 from motorpool.actors.messages.playback import PLAYBACK, PlaybackMessage
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, PublisherMessage, UnitsPublished
 from motorpool.actors.messages.uplink import DEVICE, AttachConnection, DetachConnection, SendCommand
-from motorpool.actors.video.media_requests import MEDIA_REQUESTS, IdentifyPublisher, PublisherDevice
+from motorpool.actors.video.media_requests import PublisherDevice
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.units import AccessUnit
@@ -130,7 +131,7 @@ class MediaConnection(Actor[ConnectionMessage]):
             socket.hold(self._codec.buffered)
             # By the first packet: an unknown peer must not collect frames of video.
             if self._publisher is None and self._codec.sim is not None and not socket.closed:
-                await self._identify(self._codec.sim)
+                self._publisher = await identify_peer(self.context, self._socket, self._codec.sim, self._kind)
             if units and self._publisher is not None:
                 await self._process(units)
 
@@ -251,25 +252,6 @@ class MediaConnection(Actor[ConnectionMessage]):
     def _stream_of(self, key: tuple[int, int]) -> Ref[PlaybackMessage] | Ref[StreamMessage]:
         system = self.context.system
         return system.ref(PLAYBACK, key) if self._is_playback else system.ref(STREAM, key)
-
-    async def _identify(self, sim: str) -> None:
-        finder, peer = self.context.system.ref(MEDIA_REQUESTS), self._socket.peer
-        try:
-            publisher = await finder.ask(IdentifyPublisher(sim, peer, self._kind))
-            if publisher is None:
-                self._socket.close(f"media of an unknown SIM {sim}")
-                return
-            device = self.context.system.ref(DEVICE, publisher.device_id)
-            if not await device.ask(AttachConnection(self._ref, (publisher.unique_id,))):
-                return  # the device closes the connection
-        except (ActorError, StorageError) as error:
-            self._socket.close(f"cannot be served now: {error}")
-            return
-        if self._socket.closed:
-            device.offer(DetachConnection(self._ref))
-            return
-        self._publisher = publisher
-        self.context.log.info("%s media of %s from %s", self._kind, publisher.unique_id, peer)
 
     async def _order_stop(self, publisher: PublisherDevice, channel: int) -> None:
         """Send the stop command and close: a terminal that is merely disconnected comes back at once."""

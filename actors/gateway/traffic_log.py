@@ -1,4 +1,4 @@
-"""Live log of what devices send, for administrators (docs/http-api.md#websocket).
+"""Live log of what devices send and get, for administrators (docs/http-api.md#websocket).
 
 Nothing is made of it while nobody follows. What a peer sends before its device was looked up is held until
 then, since only then it is known whose it is.
@@ -15,7 +15,7 @@ MAX_HELD = 256
 
 
 class TrafficLog:
-    """Publishes what the connections of one kind of port receive."""
+    """Publishes what the connections of one kind of port receive and send."""
 
     def __init__(self) -> None:
         self.topic: Topic[DeviceTraffic] | None = None
@@ -45,6 +45,11 @@ class TrafficLog:
             return
         whole = (data if held is None else held.data + data)[:MAX_BYTES]
         self._held[connection] = DeviceTraffic(peer, protocol, whole)
+
+    def note_sent(self, peer: str, protocol: str, data: bytes, device_id: int, unique_id: str) -> None:
+        """Publish bytes that were sent to a known device; call it only while somebody follows."""
+        if data and device_id:
+            self._publish(DeviceTraffic(peer, protocol, data[:MAX_BYTES], device_id, unique_id, sent=True))
 
     def identify(
         self, connection: Ref[ConnectionMessage], device_id: int, unique_id: str, problem: str = ""

@@ -20,6 +20,10 @@ from motorpool.storage.records import Geofence, User
 AT_ONCE: Final = 100
 """Places after which others get their turn: 10 ms at most."""
 POINTS_OF_THE_COMPASS: Final = 8
+STEPS: Final = 1000
+"""In a degree, to which a place is rounded before its town is looked up: within 80 m towns are the same."""
+MOST_REMEMBERED: Final = 10_000
+"""Places near towns that one reader's report remembers: 3 MB."""
 
 
 class Point(Protocol):
@@ -68,29 +72,17 @@ class Zones:
 
     def name_at(self, latitude: float, longitude: float) -> str | None:
         """Return the name of the smallest geofence that contains a place; None: there is none."""
+        if not self._names:
+            return None
         found = [each for each in self._index.containing(latitude, longitude) if self._names[each].strip()]
         return self._names[min(found, key=self._sizes.__getitem__)] if found else None
-
-
-def place_in_words(
-    point: Point, address: str | None, zones: Zones, towns: Towns, preferences: Preferences
-) -> str | None:
-    """Return where a point is: its zone, else its address, else the town it is in or near.
-
-    None where nothing is known, as of a device that never had a fix.
-    """
-    latitude, longitude = point.latitude, point.longitude
-    if not latitude and not longitude:
-        return address
-    zone = zones.name_at(latitude, longitude)
-    return (zone and printable_line(zone)) or address or near_town(point, towns, preferences)
 
 
 def near_town(point: Point, towns: Towns, preferences: Preferences) -> str | None:
     """Return the town that a point is in, else the nearest one as in "Potsdam, 3 km NE"; None if unknown."""
     if not point.latitude and not point.longitude:
         return None
-    town = towns.nearest(point.latitude, point.longitude)
+    town = towns.nearest(*_roughly(point))
     if town is None:
         return None
     if not town.metres:
@@ -105,6 +97,11 @@ def near_town(point: Point, towns: Towns, preferences: Preferences) -> str | Non
     )
 
 
+def _roughly(point: Point) -> tuple[float, float]:
+    """Return the latitude and longitude by which a town is looked up."""
+    return round(point.latitude * STEPS) / STEPS, round(point.longitude * STEPS) / STEPS
+
+
 class Places:
     """Says where points are, to one reader."""
 
@@ -112,15 +109,35 @@ class Places:
         self._zones = zones
         self._towns = towns
         self._preferences = preferences
+        self._near_towns: dict[tuple[float, float], str | None] = {}
 
     async def in_words(self, points: Sequence[Point], addresses: Sequence[str | None]) -> list[str | None]:
-        """Return `place_in_words` of points, some at a time."""
+        """Return where points are, some at a time."""
         found = []
         for number, (point, address) in enumerate(zip(points, addresses, strict=True), 1):
-            found.append(place_in_words(point, address, self._zones, self._towns, self._preferences))
+            found.append(self.place_in_words(point, address))
             if number % AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
         return found
+
+    def place_in_words(self, point: Point, address: str | None) -> str | None:
+        """Return where a point is: its zone, else its address, else the town it is in or near.
+
+        None where nothing is known, as of a device that never had a fix.
+        """
+        latitude, longitude = point.latitude, point.longitude
+        if not latitude and not longitude:
+            return address
+        zone = self._zones.name_at(latitude, longitude)
+        if known := (zone and printable_line(zone)) or address:
+            return known
+        place = _roughly(point)
+        if place not in self._near_towns:
+            # Vehicles return to few places.
+            if len(self._near_towns) >= MOST_REMEMBERED:
+                self._near_towns.clear()
+            self._near_towns[place] = near_town(point, self._towns, self._preferences)
+        return self._near_towns[place]
 
 
 async def read_places(

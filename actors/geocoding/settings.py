@@ -20,12 +20,12 @@ class GeocoderSettings:
     )
     """Address of a geocoder of your own; unset: the public one of that kind."""
     key: Annotated[str | None, Meta(extra={"secret": True})] = field(default=None, repr=False)
-    """The key it gave you."""
+    """The key that the geocoder gave you."""
     language: str | None = None
     """Language of addresses: `de`; unset: the geocoder's choice."""
     format: str = DEFAULT_FORMAT
-    """Form of an address: %h house, %r road, %t settlement, %u suburb, %d district, %s state, %c country, %p
-    postcode, %f as the geocoder writes it."""
+    """Form of an address: `%h` house, `%r` road, `%t` settlement, `%u` suburb, `%d` district, `%s` state,
+    `%c` country, `%p` postcode, `%f` as the geocoder writes it."""
     cache_size: Annotated[int, Meta(ge=1, le=1_000_000, extra={"unit": "places"})] = 10_000
     """Addresses that are remembered."""
     per_second: Annotated[float, Meta(ge=0)] = 1.0

@@ -1,6 +1,5 @@
 """Which ticket rules concern which events: type and place, rights of the rule's user, and calendar."""
 
-import math
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -9,7 +8,8 @@ from typing import NamedTuple
 import trio
 
 from motorpool.actors.helpdesk.ticket_rules import KEY, TicketRule, ends, followed_types, matches, read_rules
-from motorpool.actors.rules.position_event import read_number
+from motorpool.actors.rules.maintenance_due import periods_gone
+from motorpool.actors.rules.position_event import read_finite
 from motorpool.actors.work.open_calendars import CalendarLook, OpenCalendars
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import users
@@ -214,7 +214,7 @@ def occurrence_of(event: Event, maintenances: Mapping[int, Maintenance]) -> str:
     if event.type != "maintenance":
         return ""
     row = maintenances.get(event.maintenance_id)
-    value = read_number(event.attributes.get(row.type)) if row is not None else None
+    value = read_finite(event.attributes.get(row.type)) if row is not None else None
     if row is None or value is None or row.period <= 0:
         return str(event.maintenance_id)
-    return f"{row.id} {row.start:g} {math.floor((value - row.start) / row.period)}"
+    return f"{row.id} {row.start:g} {periods_gone(value, row.start, row.period)}"

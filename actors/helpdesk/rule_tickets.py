@@ -26,7 +26,7 @@ from motorpool.storage.devices import camera_names, positions
 from motorpool.storage.helpdesk import ticket_captures, ticket_rules
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketCategory
 from motorpool.storage.helpdesk.ticket_captures import TicketCapture
-from motorpool.storage.helpdesk.ticket_rules import OpenedTicket, TicketKey
+from motorpool.storage.helpdesk.ticket_rules import DeviceFacts, OpenedTicket, TicketKey
 from motorpool.storage.records import Event, Position
 
 ENTRIES = 100
@@ -145,9 +145,6 @@ class RuleTickets:
             )
         else:
             position = await _position_of(transaction, event)
-            cameras = cameras_of(event, position)
-            names = await camera_names.names_of(transaction, {device.id} if cameras else ())
-            cause = writer.with_cameras(_cause(event, writer), cameras, names[device.id])
             ticket = msgspec.structs.replace(
                 ticket,
                 branch_id=usable.branch_id,
@@ -156,7 +153,7 @@ class RuleTickets:
                 position_id=event.position_id,
                 maintenance_id=event.maintenance_id,
                 geofence_id=event.geofence_id,
-                subject=(action.subject or f"{cause}: {device.name}")[:MAX_SUBJECT],
+                subject=await subject_of(transaction, rule, event, position, device, writer),
                 description=_description(event, selection, writer),
                 attributes={} if position is None else {SNAPSHOT: snapshot_of(position)},
             )
@@ -203,6 +200,23 @@ class RuleTickets:
             if outcome is not None:
                 changes.append(Change(ticket, outcome))
         return await write(transaction, changes, now, self._mails)
+
+
+async def subject_of(
+    q: Queries,
+    rule: TicketRule,
+    event: Event,
+    position: Position | None,
+    device: DeviceFacts,
+    writer: ValueWriter,
+) -> str:
+    """Return the subject of the ticket that a rule opens: its own, or what happened and the device."""
+    if rule.then.subject:
+        return rule.then.subject
+    cameras = cameras_of(event, position)
+    names = await camera_names.names_of(q, {device.id} if cameras else ())
+    cause = writer.with_cameras(_cause(event, writer), cameras, names[device.id])
+    return f"{cause}: {device.name}"[:MAX_SUBJECT]
 
 
 def _joins(group: RuleEvents, event: Event, present: OpenedTicket | None) -> bool:

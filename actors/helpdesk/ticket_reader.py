@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
-from motorpool.actors.helpdesk.business_time import BusinessTime
+from motorpool.actors.helpdesk.business_time import ALWAYS, BusinessTime
 from motorpool.actors.helpdesk.escalation import escalation_priority
 from motorpool.actors.helpdesk.facts import CompanySetup, Person, TicketFacts
 from motorpool.actors.helpdesk.service_level_view import EscalationView, ServiceLevelView, view
@@ -162,18 +162,42 @@ def _level_of(row: Row, target: str, ticket: Ticket) -> Level:
 
 
 async def read_service_levels(
-    q: Queries, ticket_id: int, calendars: BusinessCalendars, now: datetime
-) -> ServiceLevelView | None:
-    """Return what is shown of the service levels of a ticket; None if there is no such ticket."""
-    row = await tickets.fetch_service_levels(q, ticket_id)
-    if row is None:
-        return None
-    ticket = _ticket_of(row)
-    priority = await company_tables.PRIORITIES.fetch(q, ticket.priority_id)
-    company = await company_tables.COMPANIES.fetch(q, ticket.company_id)
-    if company is None:  # deleted meanwhile
-        return None
-    hours = await calendars.of_priority(q, priority, company, now, since=ticket.created_at)
+    q: Queries, ticket_ids: Iterable[int], calendars: BusinessCalendars, now: datetime
+) -> dict[int, ServiceLevelView]:
+    """Return what is shown of the service levels of tickets, by id; unknown tickets are left out."""
+    rows = {row["id"]: row for row in await tickets.fetch_service_levels(q, ticket_ids)}
+    if not rows:
+        return {}
+    found = {ticket_id: _ticket_of(row) for ticket_id, row in rows.items()}
+    companies = {
+        each.id: each
+        for each in await company_tables.COMPANIES.fetch_many(q, {each.company_id for each in found.values()})
+    }
+    # Of a company that was deleted meanwhile nothing is left.
+    found = {ticket_id: each for ticket_id, each in found.items() if each.company_id in companies}
+    named = {each.priority_id for each in found.values()} - {0}
+    priorities = {
+        each.id: each
+        for each in await company_tables.PRIORITIES.fetch_many(q, named)
+        if each.company_id in companies
+    }
+    since = min((each.created_at for each in found.values()), default=now)
+    hours = await calendars.of_priorities(q, priorities.values(), companies, now, since=since)
+    return {
+        ticket_id: _view_of(
+            rows[ticket_id],
+            ticket,
+            priorities.get(ticket.priority_id),
+            hours.get(ticket.priority_id, ALWAYS),
+            now,
+        )
+        for ticket_id, ticket in found.items()
+    }
+
+
+def _view_of(
+    row: Row, ticket: Ticket, priority: TicketPriority | None, hours: BusinessTime, now: datetime
+) -> ServiceLevelView:
     levels = _level_of(row, "first_response", ticket), _level_of(row, "resolution", ticket)
     columns = (row[name] for name in ("begins", "ends", "ids", "reasons"))
     pauses = [TicketPause(*values) for values in zip(*columns, strict=True)]

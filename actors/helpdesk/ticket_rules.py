@@ -57,15 +57,19 @@ class RuleCondition(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     """Which events a rule is about; an empty list, or 0, restricts nothing."""
 
     event_types: tuple[str, ...] = ()
+    """Types of events, of which one is needed."""
     alarms: tuple[str, ...] = ()
     """Words of the attribute `alarm`, of which one must be there."""
     severity: Severity | None = None
     """The least severity of events; None: any."""
     device_ids: tuple[Id, ...] = ()
+    """Devices; those of `groupIds` count as well."""
     group_ids: tuple[Id, ...] = ()
     """Groups of the device, and those above."""
     geofence_ids: tuple[Id, ...] = ()
+    """Geofences that the event is about."""
     maintenance_ids: tuple[Id, ...] = ()
+    """Maintenance that the event is about."""
     calendar_id: Id = 0
     """Only within the windows of this calendar."""
 
@@ -74,8 +78,11 @@ class RuleAction(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
     """What a ticket of a rule begins with."""
 
     category_id: Id = 0
+    """The category; 0 is none."""
     priority_id: Id = 0
+    """The priority; 0 is that of the category."""
     team_id: Id = 0
+    """The team; 0 is that of the category."""
     subject: str = ""
     """Empty: the type of the event and the name of the device."""
 
@@ -84,6 +91,7 @@ class RuleCapture(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
     """Video that a ticket of a rule gets."""
 
     channel: Id = 1
+    """The camera."""
     before_seconds: Id = 20
     """How long before the event the recording begins; 0 for live video."""
     after_seconds: Id = 20
@@ -96,8 +104,11 @@ class TicketRule(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
     """A rule as it is stored."""
 
     name: str = ""
+    """What people call it."""
     when: RuleCondition = RuleCondition()
+    """Which events it is about."""
     then: RuleAction = RuleAction()
+    """What its tickets begin with."""
     dedupe_minutes: int = 60
     """An event within this time after the device's last one joins its ticket, even if that is done."""
     max_per_hour: int = 20
@@ -107,6 +118,7 @@ class TicketRule(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
     capture: RuleCapture | None = None
     """Video that is captured for a ticket that the rule opens; None: no video."""
     disabled: bool = False
+    """Whether it rests."""
     id: str = ""
     """Written by the server."""
     user_id: int = 0
@@ -191,6 +203,16 @@ def _checked(sent: object, path: str) -> TicketRule:
         rule = msgspec.convert(sent, TicketRule)
     except msgspec.ValidationError as error:
         raise RuleRefused(f"{path}: {error}") from None
+    check_rule(rule, path)
+    return rule
+
+
+def check_rule(rule: TicketRule, path: str) -> None:
+    """Check the values of a rule, which texts of refusals call `path`.
+
+    Raises:
+        RuleRefused: One is not valid.
+    """
     when, then = rule.when, rule.then
     if not rule.name.strip() or len(rule.name) > MAX_TEXT:
         raise RuleRefused(f"{path}.name: empty, or longer than {MAX_TEXT} characters")
@@ -214,7 +236,6 @@ def _checked(sent: object, path: str) -> TicketRule:
             raise RuleRefused(f"{path}.{name}: not from {least} to {most}")
     if rule.capture is not None:
         _check_capture(rule.capture, f"{path}.capture")
-    return rule
 
 
 def _check_capture(capture: RuleCapture, path: str) -> None:

@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from datetime import datetime
 from enum import Enum
 
-import msgspec
-
 from motorpool.actors.deliveries.notificators.mail import Mail
 from motorpool.actors.mailings.texts import local_time, mail_to
 from motorpool.actors.words.preferences import preferences_for
@@ -61,10 +59,7 @@ async def tell_owner(
         return False
     preferences = preferences_for(user, settings)
     values = {"account": user.email, "server": console_url, "time": local_time(now, preferences)}
-    mails = [
-        msgspec.structs.replace(mail_to(user, change.value, preferences, values), system=True)
-        for change in changes
-    ]
+    mails = [mail_to(user, change.value, preferences, values, system=True) for change in changes]
     if not mails:
         return False
     try:

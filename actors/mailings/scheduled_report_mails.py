@@ -7,10 +7,13 @@ restarts and with several servers on one database.
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
+import msgspec
+
 from motorpool.actors.accounts.user_rights import may_log_in, may_read_history
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.mailings.recipients import is_reachable
+from motorpool.actors.mailings.scheduled_options import read_options
 from motorpool.actors.mailings.texts import local_time, mail_to
 from motorpool.actors.messages.scheduling import EventsEnded
 from motorpool.actors.words.catalog import catalog_of
@@ -95,13 +98,21 @@ def _link(
 ) -> str:
     """Return the address of the report in the console, as the web client writes it."""
     period = [("from", _iso(begin)), ("to", _iso(end))]
-    daily = [("daily", "true")] if report.attributes.get("daily") is True else []
+    options = _options(report)
     device_ids, group_ids = targets
     chosen = [("deviceId", str(each)) for each in device_ids]
     chosen += [("groupId", str(each)) for each in group_ids]
     address = f"{console_url}/reports/{report.type}?"
-    link = address + urlencode([*chosen, *daily, *period])
-    return link if len(link) <= MAX_LINK_LENGTH else address + urlencode([*daily, *period])
+    link = address + urlencode([*chosen, *options, *period])
+    return link if len(link) <= MAX_LINK_LENGTH else address + urlencode([*options, *period])
+
+
+def _options(report: ScheduledReport) -> list[tuple[str, str]]:
+    try:
+        return read_options(report.attributes).parameters()
+    except msgspec.ValidationError:
+        # Of a record that is older than the check of its attributes.
+        return []
 
 
 def _iso(instant: datetime) -> str:

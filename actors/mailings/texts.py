@@ -22,9 +22,18 @@ def local_time(instant: datetime, preferences: Preferences) -> str:
 
 
 def mail_to(
-    user: User, name: str, preferences: Preferences, values: Mapping[str, str], *, link: str = ""
+    user: User,
+    name: str,
+    preferences: Preferences,
+    values: Mapping[str, str],
+    *,
+    link: str = "",
+    system: bool = False,
 ) -> OutgoingMessage:
-    """Return a mail to a user. Values are reduced to one line of printable characters."""
+    """Return a mail to a user. Values are reduced to one line of printable characters.
+
+    `system`: it is sent through the account of the server, whatever mail server the user has set.
+    """
     subject, text = mail_templates(name, preferences.language)
     lines = {key: printable_line(value)[:MAX_VALUE_LENGTH] for key, value in values.items()}
     body = text.render(lines)
@@ -36,4 +45,5 @@ def mail_to(
         text=f"{body}\n\n{link}\n" if link else f"{body}\n",
         html=f"<p>{escape(body)}</p>{shown}",
         user_id=user.id,
+        system=system,
     )

@@ -86,6 +86,10 @@ LOG_LINES_SUPPRESSED = _fast_counter(
 )
 SEGMENTS_MADE = _counter("segments", "Segments of live video made.")
 MEDIA_UNITS_DROPPED = _counter("media_units_dropped", "Pictures and sounds a busy stream did not take.")
+TALKS = _counter("talks", "Talks with drivers for which terminals were told to connect.")
+TALK_SAMPLES_DROPPED = _counter(
+    "talk_samples_dropped", "Samples of sound of talks that came too fast or could not be sent in time."
+)
 MESSAGES_RECEIVED = _fast_counter("messages_received", "Messages that devices sent.")
 MAIL_SENT = _fast_counter("mail_sent", "Mails that the mail server took.")
 SMS_SENT = _fast_counter("sms_sent", "Text messages that the gateway took.")

@@ -18,6 +18,10 @@ class ReleaseStream(msgspec.Struct, frozen=True, gc=False):
     """`videoStop` was sent: end the stream."""
 
 
+class ResumeStream(msgspec.Struct, frozen=True, gc=False):
+    """A talk with the driver has ended, for which the device may have ended the stream."""
+
+
 class ReadPlaylist(msgspec.Struct, Request[str], frozen=True, gc=False):
     """Return the live playlist; the first reader may start the stream and waits for its first segment."""
 
@@ -102,6 +106,7 @@ StreamMessage = (
     | ReadKeyframe
     | HoldStream
     | ReleaseStream
+    | ResumeStream
     | Subscribe
     | Unsubscribe
     | CheckStream

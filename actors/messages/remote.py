@@ -36,6 +36,8 @@ class RemoteText(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     events: tuple[RemoteEvent, ...] = ()
     reviews: tuple[int, ...] = ()
     """Events that have a review since now, or another one: the others read their rows."""
+    commands: tuple[int, ...] = ()
+    """Rows of the log of commands that were added or changed, likewise."""
     asks: bool = False
     """The sender does not know the status of the devices of others: they send it."""
     leaves: bool = False

@@ -53,7 +53,7 @@ class ReviewsLost(msgspec.Struct, frozen=True, gc=False):
 
 
 class DeviceTraffic(msgspec.Struct, frozen=True, gc=False):
-    """Bytes that a device sent."""
+    """Bytes that a device sent, or that were sent to it."""
 
     host: str
     """Address of the peer."""
@@ -66,6 +66,8 @@ class DeviceTraffic(msgspec.Struct, frozen=True, gc=False):
     """What the device calls itself; empty where it has not said so."""
     problem: str = ""
     """Why it was refused or dropped, or the connection ended before a login; else empty."""
+    sent: bool = False
+    """They were sent to it."""
 
 
 class DeliveryStopped(msgspec.Struct, frozen=True, gc=False):
@@ -98,7 +100,7 @@ LOCAL_STATUSES: TopicName[DeviceStatus] = TopicName("local statuses")
 """Status and last update of devices at this server, as they change; only in a cluster, for `Topic.listen`."""
 
 DEVICE_TRAFFIC: TopicName[DeviceTraffic] = TopicName("device traffic")
-"""What devices send, while anybody follows it."""
+"""What devices send and what is sent to them, while anybody follows it."""
 
 EVENTS: TopicName[tuple[Event, ...]] = TopicName("events")
 """Stored events, after their commit."""

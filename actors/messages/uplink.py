@@ -15,6 +15,7 @@ from motorpool.codecs.reports import (
     PositionReport,
     RecordingList,
     Secret,
+    SoundFormat,
 )
 from motorpool.runtime import Kind, NodeLocal, Ref, Request
 from motorpool.storage.records import Position, QueuedCommand
@@ -99,9 +100,9 @@ class PositionReported(msgspec.Struct, NodeLocal, frozen=True, gc=False):
 
 
 class Reported(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """The device answered a command, uploaded a file, or answered a query for its recordings."""
+    """The device answered a command or a query, or uploaded a file."""
 
-    report: CommandResult | MediaFile | RecordingList
+    report: CommandResult | MediaFile | RecordingList | SoundFormat
     protocol: str
     connection: Ref[ConnectionMessage]
 
@@ -128,6 +129,9 @@ class AlarmFileStored(msgspec.Struct, NodeLocal, frozen=True, gc=False):
 
 class CommandSent(msgspec.Struct, frozen=True, gc=False):
     """The command was sent to the device's connection."""
+
+    answer_node: int | None = None
+    """The server at which an answer may come for the row in the log; None: there is no such answer."""
 
 
 class CommandQueued(msgspec.Struct, frozen=True, gc=False):
@@ -168,6 +172,8 @@ class SendCommand(msgspec.Struct, Request[CommandOutcome], frozen=True, gc=False
     """Minutes that such a step may wait in the queue."""
     ticket_command_id: int = 0
     """Id of its row in `ticket_commands`, if it is sent for a ticket; else 0."""
+    log_id: int = 0
+    """Id of its row in the log of commands; 0 if it has none."""
 
 
 HANDOVER_MINUTES = 1
@@ -188,6 +194,22 @@ class StoredElsewhere(msgspec.Struct, frozen=True, gc=False):
 
 class GetCommandTypes(msgspec.Struct, Request[tuple[str, ...]], frozen=True, gc=False):
     """Return the command types of the device's protocol; only `custom` if the protocol is unknown."""
+
+
+class GetSoundFormat(
+    msgspec.Struct, Request[SoundFormat | CommandRefused | None], NodeLocal, frozen=True, gc=False
+):
+    """Return the coding of sound that the device supports, which is asked for if that is not known.
+
+    None where it does not say so within `SOUND_FORMAT_SECONDS`.
+    """
+
+
+SOUND_FORMAT_SECONDS = 3.0
+
+
+class SoundFormatOverdue(msgspec.Struct, frozen=True, gc=False):
+    """The device actor's timer: the device has not said what sound it supports."""
 
 
 class SetAccumulators(msgspec.Struct, Request[Position | None], frozen=True, gc=False):
@@ -229,6 +251,8 @@ DeviceMessage = (
     | ConnectedElsewhere
     | StoredElsewhere
     | GetCommandTypes
+    | GetSoundFormat
+    | SoundFormatOverdue
     | DeviceChanged
     | PositionsDeleted
     | SetAccumulators

@@ -7,13 +7,14 @@ One description for all forms of a report: the API answers what `read` yields as
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import KW_ONLY, dataclass
+from datetime import timedelta
 from enum import Enum
 from typing import Any
 
 from motorpool.actors.reports.devices import devices
 from motorpool.actors.reports.driver_score import ScoredCount
 from motorpool.actors.reports.drivers import drivers
-from motorpool.actors.reports.events import EventRow, event_rows, events, geofence_visits
+from motorpool.actors.reports.events import EventRow, event_rows, events, geofence_visits, visit_rows
 from motorpool.actors.reports.fuel import fuel
 from motorpool.actors.reports.idling import idling
 from motorpool.actors.reports.items import (
@@ -23,6 +24,7 @@ from motorpool.actors.reports.items import (
     FuelItem,
     GeofenceVisit,
     IdlingItem,
+    Presence,
     SensorItem,
     StopItem,
     SummaryItem,
@@ -30,6 +32,7 @@ from motorpool.actors.reports.items import (
     UsedTime,
     UtilisationItem,
 )
+from motorpool.actors.reports.presence import presences
 from motorpool.actors.reports.routes import RouteRow, route, route_rows
 from motorpool.actors.reports.sensors import sensors
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
@@ -98,10 +101,14 @@ class Report:
     answer: Any
     """The type of its items as JSON."""
     columns: tuple[Column, ...]
-    """Empty: there is no workbook."""
+    """Of its workbook."""
     _: KW_ONLY
     options: tuple[str, ...] = ()
     """Fields of `ReportQuery` that requests for it may set, beside the devices and the span."""
+    required: tuple[str, ...] = ()
+    """Such that they have to set."""
+    longest: timedelta | None = None
+    """The longest span, of one that reads all positions of all devices."""
     limited_by_positions: bool = False
     """Whether its span is limited by `positions.most` and not by `reports.period_limit`."""
     by_device: bool = True
@@ -145,6 +152,10 @@ def _route_place(row: RouteRow) -> tuple[float, float, str | None]:
 
 def _device_place(row: DeviceItem) -> tuple[float, float, str | None] | None:
     return None if row.latitude is None or row.longitude is None else (row.latitude, row.longitude, row.place)
+
+
+def _milliseconds(row: GeofenceVisit | Presence) -> float:
+    return (row.end_time - row.start_time) / timedelta(milliseconds=1)
 
 
 def _name(row: Geofence | Maintenance | None) -> str | None:
@@ -267,6 +278,19 @@ FUEL = (
     Column("Distance", DISTANCE, lambda each: each.distance),
     Column("Consumption", Form.CONSUMPTION, lambda each: each.consumption, 16),
 )
+VISITS = (
+    Column("Geofence Name", TEXT, lambda each: each.geofence, 22),
+    Column("Start", TIME, lambda each: each.visit.start_time, 20),
+    Column("End", TIME, lambda each: each.visit.end_time, 20),
+    Column("Duration", Form.DURATION, lambda each: _milliseconds(each.visit)),
+)
+PRESENCE = (
+    Column("Device", TEXT, lambda each: each.device_name, 22),
+    Column("Start", TIME, lambda each: each.start_time, 20),
+    Column("End", TIME, lambda each: each.end_time, 20),
+    Column("Duration", Form.DURATION, _milliseconds),
+    Column("Least distance", Form.ALTITUDE, lambda each: each.distance),
+)
 DEVICES = (
     Column("Name", TEXT, lambda each: each.device_name, 22),
     Column("Unique ID", TEXT, lambda each: each.unique_id, 22),
@@ -363,8 +387,20 @@ REPORTS: Mapping[str, Report] = {
             "the visits of devices to geofences that began and ended",
             geofence_visits,
             list[GeofenceVisit],
-            (),
+            VISITS,
+            rows=visit_rows,
             options=("geofence_ids",),
+        ),
+        Report(
+            "presence",
+            "when devices were near a place",
+            presences,
+            list[Presence],
+            PRESENCE,
+            by_device=False,
+            options=("radius",),
+            required=("latitude", "longitude"),
+            longest=timedelta(days=7),
         ),
         Report(
             "drivers",
@@ -389,10 +425,11 @@ REPORTS: Mapping[str, Report] = {
 """By their names in paths."""
 
 WORKBOOKS: Mapping[str, tuple[Report, ...]] = {
-    **{name: (report,) for name, report in REPORTS.items() if report.columns},
+    **{name: (report,) for name, report in REPORTS.items()},
     "history": (REPORTS["trips"], REPORTS["stops"], REPORTS["route"]),
+    "combined": (REPORTS["events"], REPORTS["route"]),
 }
 """The reports of each workbook, by its name in paths."""
 
-SCHEDULED = tuple(sorted(name for name, report in REPORTS.items() if report.columns and report.has_period))
+SCHEDULED = tuple(sorted(["combined", *(name for name, report in REPORTS.items() if report.has_period)]))
 """Reports whose links calendars mail."""

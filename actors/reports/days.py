@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
 from typing import NamedTuple
 
 _DAY = timedelta(days=1)
@@ -48,11 +49,15 @@ class Piece(NamedTuple):
     """The last instant of the span in it: a microsecond before `ends`, or earlier where the span ends."""
 
 
-def pieces(start: datetime, end: datetime, zone: tzinfo) -> list[Piece]:
-    """Cut a span, both ends included, at the local midnights; the ends of the pieces adjoin."""
+@lru_cache(maxsize=8)
+def pieces(start: datetime, end: datetime, zone: tzinfo) -> tuple[Piece, ...]:
+    """Cut a span, both ends included, at the local midnights; the ends of the pieces adjoin.
+
+    The spans that were asked for last are remembered: a report asks again for each device.
+    """
     after = end + TICK if end < datetime.max.replace(tzinfo=UTC) else end
     if end - start > MAX_DAYS * _DAY or start < _FIRST:
-        return [Piece(start, after, False, end)]
+        return (Piece(start, after, False, end),)
     found: list[Piece] = []
     begins = start
     is_midnight = start == midnight_before(start, zone)
@@ -65,4 +70,4 @@ def pieces(start: datetime, end: datetime, zone: tzinfo) -> list[Piece]:
         begins, is_midnight = ends, True
         if begins == after:
             break
-    return found
+    return tuple(found)

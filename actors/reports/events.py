@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from itertools import groupby
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -106,6 +106,24 @@ def _driver_of(event: Event) -> str:
 
 async def _rows(database: Database, table: Table[R], ids: Iterable[int]) -> dict[int, R]:
     return {row.id: row for row in await table.fetch_many(database, sorted(set(ids) - {0}))}
+
+
+class VisitRow(NamedTuple):
+    """A visit as a workbook shows it."""
+
+    visit: GeofenceVisit
+    geofence: str | None
+    """Its name; None if it was deleted meanwhile."""
+
+
+async def visit_rows(sources: Sources, viewer: Viewer, visits: Sequence[GeofenceVisit]) -> list[VisitRow]:
+    """Add the names of their geofences, all of which the viewer may see."""
+    del viewer
+    geofences = await _rows(sources.database, GEOFENCES, (visit.geofence_id for visit in visits))
+    return [
+        VisitRow(visit, found.name if (found := geofences.get(visit.geofence_id)) else None)
+        for visit in visits
+    ]
 
 
 async def geofence_visits(

@@ -13,7 +13,7 @@ MAX_EXACT: Final = 2.0**53
 """Larger numbers are no figures of a vehicle, and no integers to JSON clients."""
 
 
-class EndPoint(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class EndPoint(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """What reports need of a position where a span of time begins or ends."""
 
     position_id: int

@@ -1,4 +1,4 @@
-"""What a workbook is called: `trips_Van-12_2026-11-01_2026-11-07.xlsx`."""
+"""What the file of a report is called: `trips_Van-12_2026-11-01_2026-11-07.xlsx`."""
 
 from typing import Final
 
@@ -13,7 +13,9 @@ FLEET: Final = "fleet"
 """Stands for several devices that are not those of one group."""
 
 
-async def workbook_name(name: str, sources: Sources, viewer: Viewer, query: ReportQuery) -> str:
+async def report_file_name(
+    name: str, sources: Sources, viewer: Viewer, query: ReportQuery, *, extension: str = "xlsx"
+) -> str:
     """Return the name of the file: the report, whose it is, and its days in the time zone of the user.
 
     Args:
@@ -21,11 +23,12 @@ async def workbook_name(name: str, sources: Sources, viewer: Viewer, query: Repo
         sources: where names are looked up.
         viewer: who sees the name; of what they may not see it says nothing.
         query: what the report covers.
+        extension: of the name of the file.
     """
     first, last = days_of(query.start, query.end, viewer.preferences.zone)
     has_period = any(report.has_period for report in WORKBOOKS[name])
     days = (first, last) if has_period else (first,)
-    return file_name(name, await _subject(sources, viewer, query), *days, extension="xlsx")
+    return file_name(name, await _subject(sources, viewer, query), *days, extension=extension)
 
 
 async def _subject(sources: Sources, viewer: Viewer, query: ReportQuery) -> str:

@@ -105,13 +105,13 @@ async def fuel(
                 part = await next_days(sources, device.id, start, query.end, zone)
             if part is None:
                 return
-            segments, distances = await find_track(
+            segments, days = await find_track(
                 sources, device.id, part.begin, part.end, rules.settings.trips, zone
             )
             if query.daily:
-                periods = [_Period(ends, metres) for ends, metres in distances]
+                periods = [_Period(day.ends, day.metres) for day in days]
             else:
-                periods = [_Period(distances[-1][0], round(sum(metres for _, metres in distances), 2))]
+                periods = [_Period(days[-1].ends, round(sum(day.metres for day in days), 2))]
             stops = [(each.start.fix_time, each.end.fix_time) for each in segments if not each.is_moving]
             await _read(sources, device, part, rules, periods, stops)
         for before, period in pairwise(periods):

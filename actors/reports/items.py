@@ -13,7 +13,7 @@ from motorpool.storage.records import Event, Position
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class ReportItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ReportItem(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
     """A span of time of a device, and what it did meanwhile."""
 
     device_id: int
@@ -34,7 +34,7 @@ class ReportItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     end_time: datetime = _NEVER
 
 
-class TripItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
+class TripItem(ReportItem, frozen=True, gc=False, kw_only=True, rename="camel"):
     """A trip: from the position where the device started to move to that where it stopped."""
 
     start_position_id: int = 0
@@ -66,7 +66,7 @@ class TripItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
     """The driver's name; null if unknown or not accessible."""
 
 
-class StopItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
+class StopItem(ReportItem, frozen=True, gc=False, kw_only=True, rename="camel"):
     """A stop: from the position where the device stopped to that where it started to move."""
 
     position_id: int = 0
@@ -80,7 +80,7 @@ class StopItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
     engine_hours: int = 0
 
 
-class SummaryItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
+class SummaryItem(ReportItem, frozen=True, gc=False, kw_only=True, rename="camel"):
     """All positions of a device in the span of the report, or in one day of it."""
 
     start_hours: int = 0

@@ -12,7 +12,7 @@ from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.messages.conditions import MEMORY
 from motorpool.actors.reports.columns import WORKBOOKS
-from motorpool.actors.reports.file_names import workbook_name
+from motorpool.actors.reports.file_names import report_file_name
 from motorpool.actors.reports.render import render
 from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer
@@ -132,7 +132,7 @@ class ReportMailer(PollingActor[ReportMailRequested]):
             if content is None:
                 mail = "largeReport"
             else:
-                name = await workbook_name(mailed.name, sources, viewer, mailed.query)
+                name = await report_file_name(mailed.name, sources, viewer, mailed.query)
                 attachments.append(Attachment(name, XLSX, content))
         # Rights may have ended meanwhile.
         user, _ = await self._viewer(claimed.user_id)

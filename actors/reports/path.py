@@ -25,7 +25,7 @@ UNTIL_BELIEVED: Final = timedelta(days=1)
 FASTEST: Final = 1e6
 """Knots. No vehicle is as fast, but devices report any number."""
 SILENCE: Final = 1800.0
-"""Seconds without points after which a device may be anywhere."""
+"""Seconds without points after which one counts until the next one shows that it was wrong."""
 
 
 class PathState(msgspec.Struct, frozen=True, gc=False):
@@ -40,6 +40,8 @@ class PathState(msgspec.Struct, frozen=True, gc=False):
     """Metres that it can have come there at most, by these speeds."""
     is_doubtful: bool = False
     """Whether `latest` counts only if the next point agrees."""
+    counted: int = 0
+    """Centimetres of it that are counted until then."""
 
 
 class Path:
@@ -50,16 +52,19 @@ class Path:
 
     def __init__(self, state: PathState, implausible_speed: float) -> None:
         self._mark, self.latest = state.mark, state.latest
-        self._likely, self._most, self._is_doubtful = state.likely, state.most, state.is_doubtful
+        self._likely, self._most = state.likely, state.most
+        self._is_doubtful, self._counted = state.is_doubtful, state.counted
         self._limit = implausible_speed
 
     @property
     def state(self) -> PathState:
         """Where the measurement stands."""
-        return PathState(self._mark, self.latest, self._likely, self._most, self._is_doubtful)
+        return PathState(self._mark, self.latest, self._likely, self._most, self._is_doubtful, self._counted)
 
     def add(self, point: TrackPoint) -> tuple[int, int]:
-        """Return the centimetres that the point before adds after all, and those that `point` does."""
+        """Return the centimetres that the point before adds after all, negative if it does not add what was
+        counted, and those that `point` does.
+        """
         mark, latest = self._mark, self.latest
         if (
             mark is not None
@@ -77,11 +82,13 @@ class Path:
         most = likely + SPARE * seconds * seconds
         late = 0
         if self._is_doubtful:
-            self._is_doubtful = False
+            late = -self._counted
             back = _metres(latest, point)
             if back <= max(most + STRAY, _metres(mark, point)):
-                late = self._count(mark, latest, _metres(mark, latest))
+                late += self._way(mark, latest, _metres(mark, latest))
                 mark = latest
+                self._begin(mark)
+            self._is_doubtful, self._counted = False, 0
         if self._limit and not is_reachable(mark, point, self._limit):
             self._begin(point)
             return late, 0
@@ -93,19 +100,23 @@ class Path:
         is_fast = max(mark.speed, latest.speed, point.speed) >= FAST_KNOTS
         if metres < 2 * STEP and not is_fast:
             return late, 0
-        if metres > DOUBTFUL * self._likely + STRAY and seconds <= SILENCE:
+        centimetres = self._way(mark, point, metres)
+        if seconds > SILENCE:
+            self._is_doubtful, self._counted = True, centimetres
+            return late, centimetres
+        if metres > DOUBTFUL * self._likely + STRAY:
             self._is_doubtful = True
             return late, 0
-        return late, self._count(mark, point, metres)
+        self._begin(point)
+        return late, centimetres
 
     def _begin(self, mark: TrackPoint) -> None:
         self._mark, self._likely, self._most = mark, 0.0, 0.0
 
-    def _count(self, mark: TrackPoint, point: TrackPoint, metres: float) -> int:
-        """Return the centimetres up to `point`, the next mark."""
+    def _way(self, mark: TrackPoint, point: TrackPoint, metres: float) -> int:
+        """Return the centimetres up to `point`."""
         if max(mark.speed, point.speed) >= FAST_KNOTS:
             metres = min(metres, self._most)
-        self._begin(point)
         return round(metres * 100)
 
 

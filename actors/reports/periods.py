@@ -1,4 +1,4 @@
-"""The first and the last position of a device in each day of a span, and its highest speed there.
+"""The first and the last position of a device in each day of a span.
 
 What was found out about days that are over is kept, as for trips and stops (docs/decisions/0164).
 """
@@ -18,18 +18,16 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.devices import report_days
 from motorpool.storage.reports import report_rows
 
-KIND: Final = b"summary 2"
+KIND: Final = b"summary 4"
 """Stands for the settings, on which this does not depend, and for the rules by which it was found."""
 _STATE: Final = b""
 
 
-class Period(msgspec.Struct, frozen=True):
+class Period(msgspec.Struct, frozen=True, array_like=True):
     """Positions of a span of time."""
 
     first: EndPoint
     last: EndPoint
-    max_speed: float
-    """Knots."""
 
 
 class Days(NamedTuple):
@@ -57,8 +55,8 @@ async def next_days(
     return Days(max(start, midnight_before(first, zone)), end if later is None else later - TICK, later)
 
 
-_decoder = msgspec.json.Decoder(Period | None)
-_encoder = msgspec.json.Encoder()
+_decoder = msgspec.msgpack.Decoder(Period | None)
+_encoder = msgspec.msgpack.Encoder()
 
 
 async def find_periods(
@@ -73,23 +71,24 @@ async def find_periods(
     finished = sources.system.clock.now() - FINISHED
     keepable = {piece for piece in wanted if kept and piece.is_whole and piece.ends <= finished}
     known: dict[report_days.Key, bytes] = {}
-    version: int | None = None
     if keepable:
-        # Before the positions are read: what is stored below is refused if they have changed since.
-        version = await report_days.version(database, device_id)
         known = await report_days.read(database, device_id, KIND, wanted[0].begins, wanted[-1].ends)
     found: dict[Piece, Period | None] = {}
     for piece in keepable:
         stored = known.get((piece.begins, piece.ends, _STATE))
         if stored is not None and await is_covered(database, device_id, piece):
             found[piece] = _decoder.decode(stored)
+    version: int | None = None
+    if any(piece not in found for piece in keepable):
+        # Before the positions are read: what is stored below is refused if they have changed since.
+        version = await report_days.version(database, device_id)
     days: list[report_days.Day] = []
     for part in _runs([piece not in found for piece in wanted]):
         missing = wanted[part]
         for piece, period in zip(missing, await _read(database, device_id, missing), strict=True):
             found[piece] = period
             if piece in keepable and await is_covered(database, device_id, piece):
-                days.append((piece.begins, piece.ends, _STATE, _encoder.encode(period)))
+                days.append((piece.begins, piece.ends, _STATE, _encoder.encode(period), None))
     if days and version is not None:
         await report_days.store(database, device_id, version, KIND, days)
     return [period for piece in wanted if (period := found[piece]) is not None]
@@ -114,9 +113,9 @@ async def _read(database: Database, device_id: int, missing: Sequence[Piece]) ->
     index = 0
     for piece in missing:
         period = None
-        if index < len(rows) and rows[index].first.fix_time < piece.ends:
-            row = rows[index]
-            period = Period(end_point(row.first), end_point(row.last), row.max_speed)
+        if index < len(rows) and rows[index][0].fix_time < piece.ends:
+            first, last = rows[index]
+            period = Period(end_point(first), end_point(last))
             index += 1
         found.append(period)
     return found

@@ -98,9 +98,10 @@ class IntervalFinder:
 
 
 async def presences(
-    sources: Sources, viewer: Viewer, query: ReportQuery, circle: Circle
+    sources: Sources, viewer: Viewer, query: ReportQuery
 ) -> AsyncGenerator[tuple[Device, list[Presence]], None]:
-    """Yield when each device was within a circle, some items at a time."""
+    """Yield when each device was within the circle of the query, some items at a time."""
+    circle = Circle(query.latitude, query.longitude, query.radius)
     async with aclosing(devices_of(sources, viewer, query, batch=1)) as devices:
         async for (device,) in devices:
             finder, found = IntervalFinder(circle), list[Interval | None]()

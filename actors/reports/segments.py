@@ -98,6 +98,8 @@ class Segmenter:
         """What trips were found to have come along in earlier pieces: fix times and centimetres of points.
         They are part of the distances of segments and of the carry."""
         self._tail_limit = TAIL
+        self.max_speed = 0.0
+        """Knots: the highest of all points of this piece."""
 
     def add(self, points: Iterable[TrackPoint]) -> list[Segment]:
         """Continue with points in the order of time; return the segments that they complete."""
@@ -108,6 +110,7 @@ class Segmenter:
             state, transitions = advance(state, point, settings)
             if state.doubtful is point or point.is_nowhere:
                 continue
+            self.max_speed = max(self.max_speed, point.speed)
             if self._start is None:
                 self._start = point
             self._tail.append(point)
@@ -158,6 +161,9 @@ class Segmenter:
             if self._tail[index].position_id == before.position_id:
                 self._steps[index] += centimetres
                 return
+        if self._tail and self._tail[0].position_id == before.position_id:
+            # It is part of a trip that begins there.
+            self._steps[0] += centimetres
         if turned is None or _order(turned) <= _order(before):
             self._centimetres += centimetres
             if self._is_moving and before is self._carried:

@@ -68,6 +68,12 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds; longer where the span would have more than 1,000 intervals. 0: chosen by the span."""
     driver_ids: tuple[Id, ...] = ()
     """Only these drivers; without any all."""
+    latitude: Annotated[float, msgspec.Meta(ge=-90, le=90)] = 0.0
+    """Degrees of the place, north positive."""
+    longitude: Annotated[float, msgspec.Meta(ge=-180, le=180)] = 0.0
+    """Degrees of the place, east positive."""
+    radius: Annotated[float, msgspec.Meta(ge=10, le=5000)] = 100.0
+    """Metres around the place."""
 
 
 class ReportRules(msgspec.Struct, frozen=True):

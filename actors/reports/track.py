@@ -9,9 +9,10 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta, tzinfo
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
+import trio
 
 from motorpool.actors.reports.days import TICK, Piece, pieces
 from motorpool.actors.reports.figures import EndPoint, end_point
@@ -26,10 +27,14 @@ LOOK_BACK = timedelta(hours=24)
 """Positions this long before a report are read to continue the state machine."""
 FINISHED = timedelta(hours=2)
 """Time after the end of a day at which its result is kept: twice `report_days.LATE`."""
-RULES = 4
-"""Version of the rules that find trips; what is kept was found by the present one."""
+RULES = 8
+"""Version of the rules that find trips and of how results are kept; others are not looked at."""
 BATCH = 31
 """Pieces whose ends are read, and that are stored, in one statement."""
+AT_ONCE = 31
+"""Kept pieces after which others get their turn: a millisecond."""
+_BEFORE: Final = b"before"
+"""Stands for the state of the machine in what is kept of the time before a report."""
 _EARLIEST = datetime(1, 1, 3, tzinfo=UTC)
 
 
@@ -44,7 +49,7 @@ class Ends(NamedTuple):
     """The distance from start to end."""
 
 
-class _Part(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class _Part(msgspec.Struct, frozen=True, array_like=True):
     """A segment that ends in a piece; it starts where the one before it ends."""
 
     is_moving: bool
@@ -54,16 +59,25 @@ class _Part(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The distance, but what the carry before the piece has counted."""
 
 
-class _Record(msgspec.Struct, frozen=True):
-    """What a piece amounts to, given the carry before it."""
+class _Record(msgspec.Struct, frozen=True, array_like=True):
+    """What a piece amounts to, given the carry before it.
+
+    The carry after it, which is many times as large, is kept beside it for whoever works out the next piece.
+    """
 
     first: EndPoint | None
     """The first position, if there was none in the span before the piece."""
     parts: list[_Part]
-    carry: Carry
-    """After it; `start` is CARRIED if no segment began in the piece."""
+    after: bytes
+    """The key of the carry after it."""
+    is_moving: bool
+    carried_speed: float
+    carried_centimetres: int
+    """Of that carry."""
     earlier_steps: list[tuple[datetime, int]]
     """`Segmenter.earlier_steps`"""
+    max_speed: float
+    """Knots, of its positions."""
 
 
 class _Worked(NamedTuple):
@@ -74,6 +88,7 @@ class _Worked(NamedTuple):
     segments: list[Segment]
     after: Carry
     earlier_steps: list[tuple[datetime, int]]
+    max_speed: float
 
     @property
     def first(self) -> TrackPoint | None:
@@ -83,16 +98,31 @@ class _Worked(NamedTuple):
         return self.segments[0].start if self.segments else self.after.start
 
 
+class TrackDay(NamedTuple):
+    """A local day of a span."""
+
+    ends: datetime
+    metres: float
+    """On trips."""
+    max_speed: float
+    """Knots: the highest of the positions that say where the device was; 0 without any."""
+
+
 class Track(NamedTuple):
     """What a device did in a span."""
 
     segments: list[Ends]
-    distances: list[tuple[datetime, float]]
-    """By local day, its end and the metres on trips."""
+    days: list[TrackDay]
 
 
-_decoder = msgspec.json.Decoder(_Record)
-_encoder = msgspec.json.Encoder()
+class _Dropped(Exception):
+    """What was kept has been dropped since it was looked up."""
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Record)
+_state_decoder = msgspec.msgpack.Decoder(TripState)
+_carry_decoder = msgspec.msgpack.Decoder(Carry)
 
 
 async def find_segments(
@@ -112,7 +142,7 @@ async def find_segments(
     return (await find_track(sources, device_id, start, end, settings, zone, kept=kept)).segments
 
 
-async def find_distances(
+async def find_days(
     sources: Sources,
     device_id: int,
     start: datetime,
@@ -121,9 +151,9 @@ async def find_distances(
     zone: tzinfo,
     *,
     kept: bool = True,
-) -> list[tuple[datetime, float]]:
-    """Return the ends of the local days of a span, and the metres that the device came on trips in each."""
-    return (await find_track(sources, device_id, start, end, settings, zone, kept=kept)).distances
+) -> list[TrackDay]:
+    """Return the local days of a span."""
+    return (await find_track(sources, device_id, start, end, settings, zone, kept=kept)).days
 
 
 async def find_track(
@@ -136,14 +166,20 @@ async def find_track(
     *,
     kept: bool = True,
 ) -> Track:
-    """Return what both `find_segments` and `find_distances` do, worked out once."""
+    """Return what both `find_segments` and `find_days` do, worked out once."""
     finished = sources.system.clock.now() - FINISHED if kept else datetime.min.replace(tzinfo=UTC)
-    run = _Run(sources, device_id, settings, pieces(start, end, zone), finished)
-    await run.find()
-    distances = [
-        (ends, centimetres / 100) for ends, centimetres in zip(run.ends, run.centimetres, strict=True)
+    wanted = pieces(start, end, zone)
+    run = _Run(sources, device_id, settings, wanted, finished)
+    try:
+        await run.find()
+    except _Dropped:
+        run = _Run(sources, device_id, settings, wanted, datetime.min.replace(tzinfo=UTC))
+        await run.find()
+    days = [
+        TrackDay(ends, centimetres / 100, max_speed)
+        for ends, centimetres, max_speed in zip(run.ends, run.centimetres, run.max_speeds, strict=True)
     ]
-    return Track(run.found, distances)
+    return Track(run.found, days)
 
 
 class _Run:
@@ -167,7 +203,12 @@ class _Run:
         self._known: Mapping[report_days.Key, bytes] = {}
         self._version: int | None = None
         """That of the device before positions were read; None while none were."""
-        self._carry = Carry()
+        self._carry: Carry | None = None
+        """Where the piece before has ended; None: what is kept of it has that."""
+        self._key = b""
+        """Its key."""
+        self._kept: report_days.Key | None = None
+        """What is kept of the piece before, if it was looked up."""
         self._start: EndPoint | None = None
         """Where the present segment began."""
         self._max_speed = 0.0
@@ -179,28 +220,37 @@ class _Run:
         self.ends = [piece.ends for piece in wanted]
         self.centimetres = [0] * len(wanted)
         """How far the device came on trips in each piece."""
+        self.max_speeds = [0.0] * len(wanted)
 
     async def find(self) -> None:
+        """Work out all pieces. Raises _Dropped."""
         wanted = self._wanted
-        if any(self._may_keep(piece) for piece in wanted):
+        if any(self._may_keep(piece) for piece in wanted) or self._may_keep_before():
             self._known = await report_days.read(
-                self._database, self._device_id, self._digest, wanted[0].begins, wanted[-1].ends
+                self._database,
+                self._device_id,
+                self._digest,
+                wanted[0].begins - LOOK_BACK if self._may_keep_before() else wanted[0].begins,
+                wanted[-1].ends,
             )
-        state = await state_before(self._database, self._device_id, wanted[0].begins, self._settings)
-        self._carry = Carry(state, is_moving=state.is_moving)
+        state = await self._state_before()
         self._is_new = state.anchor is None
+        self._carry = Carry(state, is_moving=state.is_moving)
+        self._key = self._carry.key
         index = 0
         while index < len(wanted):
             stored = await self._look_up(wanted[index])
             if stored is not None:
                 self._join(index, stored)
                 index += 1
+                if index % AT_ONCE == 0:
+                    await trio.lowlevel.checkpoint()
                 continue
-            if self._version is None and self._finished > _EARLIEST:
-                # Before the positions are read: what is stored below is refused if they have changed since.
-                self._version = await report_days.version(self._database, self._device_id)
+            if self._finished > _EARLIEST:
+                await self._read_version()
+            before = await self._carry_before()
             worked: list[_Worked] = []
-            async with aclosing(self._work(wanted[index:])) as results:
+            async with aclosing(self._work(wanted[index:], before)) as results:
                 async for each in results:
                     worked.append(each)
                     if len(worked) == BATCH:
@@ -208,23 +258,76 @@ class _Run:
             for record in await self._complete(worked):
                 self._join(index, record)
                 index += 1
+            self._carry, self._kept = worked[-1].after.without_start(), None
         await self._finish()
 
     def _may_keep(self, piece: Piece) -> bool:
         return piece.is_whole and piece.ends <= self._finished
 
+    def _may_keep_before(self) -> bool:
+        """Whether the state of the machine before the span may be kept: at midnights that are long over."""
+        first = self._wanted[0]
+        return first.is_whole and _EARLIEST <= first.begins <= self._finished
+
+    async def _read_version(self) -> None:
+        """Read the version before positions: what is stored later is refused if they have changed since."""
+        if self._version is None:
+            self._version = await report_days.version(self._database, self._device_id)
+
+    async def _state_before(self) -> TripState:
+        """Return the state of the machine just before the span.
+
+        It is that after the positions of the 24 hours before, or the last one before these if there is none
+        (docs/decisions/0162).
+        """
+        begins = self._wanted[0].begins
+        day = (max(begins, _EARLIEST) - LOOK_BACK, max(begins, _EARLIEST), _BEFORE)
+        if stored := self._known.get(day):
+            return _state_decoder.decode(stored)
+        if self._may_keep_before():
+            await self._read_version()
+        state = TripState()
+        last = day[1] - TICK
+        async with aclosing(
+            report_rows.pages_of_track(self._database, self._device_id, day[0], last)
+        ) as pages:
+            async for rows in pages:
+                for row in rows:
+                    state, _ = advance(state, TrackPoint(*row.values()), self._settings)
+        if state.anchor is None:
+            found = await report_rows.last_of_track(self._database, self._device_id, last)
+            return state if found is None else advance(state, TrackPoint(*found.values()), self._settings)[0]
+        if self._may_keep_before():
+            await self._store([(*day, _encoder.encode(state), None)])
+        return state
+
     async def _look_up(self, piece: Piece) -> _Record | None:
         if not self._known or not self._may_keep(piece):
             return None
-        stored = self._known.get((piece.begins, piece.ends, self._carry.key))
+        key = (piece.begins, piece.ends, self._key)
+        stored = self._known.get(key)
         if stored is None or not await is_covered(self._database, self._device_id, piece):
             return None
+        self._carry, self._kept = None, key
         return _decoder.decode(stored)
 
-    async def _work(self, wanted: Sequence[Piece]) -> AsyncGenerator[_Worked, None]:
+    async def _carry_before(self) -> Carry:
+        """Return where the piece before has ended. Raises _Dropped."""
+        if self._carry is None:
+            assert self._kept is not None
+            stored = await report_days.read_carry(self._database, self._device_id, self._digest, self._kept)
+            if stored is None:
+                raise _Dropped
+            carry = _carry_decoder.decode(stored)
+            if carry.key != self._key:
+                # The day has been kept anew meanwhile, with other positions.
+                raise _Dropped
+            self._carry = carry
+        return self._carry
+
+    async def _work(self, wanted: Sequence[Piece], before: Carry) -> AsyncGenerator[_Worked, None]:
         """Work out pieces from the stored positions, until there is one whose result is kept."""
         rows = report_rows.stream_track(self._database, self._device_id, wanted[0].begins, wanted[-1].last)
-        before = self._carry
         segmenter = Segmenter(before.for_piece(), self._settings)
         segments: list[Segment] = []
         present = 0
@@ -240,7 +343,7 @@ class _Run:
                     points = points[count:]
                     if points:
                         after = segmenter.carry()
-                        yield _Worked(wanted[present], before, segments, after, segmenter.earlier_steps)
+                        yield _worked(wanted[present], before, segments, after, segmenter)
                         before, segments = after, []
                         present += 1
                         if self._is_known(wanted[present], before):
@@ -248,7 +351,7 @@ class _Run:
                         segmenter = Segmenter(before.for_piece(), self._settings)
         for piece in wanted[present:]:
             after = segmenter.carry()
-            yield _Worked(piece, before, segments, after, segmenter.earlier_steps)
+            yield _worked(piece, before, segments, after, segmenter)
             before, segments = after, []
             segmenter = Segmenter(before.for_piece(), self._settings)
 
@@ -264,7 +367,7 @@ class _Run:
         ends = [point for each in worked for point in (each.first, *(part.end for part in each.segments))]
         points, is_complete = await self._points([point for point in ends if point is not None])
         records = []
-        days = []
+        days: list[report_days.Day] = []
         for each in worked:
             first = each.first
             record = _Record(
@@ -273,8 +376,12 @@ class _Run:
                     _Part(part.is_moving, points[part.end.position_id], part.max_speed, part.centimetres)
                     for part in each.segments
                 ],
-                each.after.without_start(),
+                each.after.key,
+                each.after.is_moving,
+                each.after.max_speed,
+                each.after.centimetres,
                 each.earlier_steps,
+                each.max_speed,
             )
             records.append(record)
             if (
@@ -282,11 +389,15 @@ class _Run:
                 and self._may_keep(each.piece)
                 and await is_covered(self._database, self._device_id, each.piece)
             ):
-                row = (each.piece.begins, each.piece.ends, each.before.key, _encoder.encode(record))
-                days.append(row)
+                carry = _encoder.encode(each.after.without_start())
+                key = (each.piece.begins, each.piece.ends, each.before.key)
+                days.append((*key, _encoder.encode(record), carry))
+        await self._store(days)
+        return records
+
+    async def _store(self, days: Sequence[report_days.Day]) -> None:
         if days and self._version is not None:
             await report_days.store(self._database, self._device_id, self._version, self._digest, days)
-        return records
 
     async def _points(self, wanted: Sequence[TrackPoint]) -> tuple[dict[int, EndPoint], bool]:
         """Read the positions of points; also return whether all were still there."""
@@ -312,18 +423,19 @@ class _Run:
 
     def _join(self, index: int, record: _Record) -> None:
         """Continue with what a piece amounts to."""
-        carry = record.carry
-        on_trips = carry.centimetres if carry.is_moving else 0
-        on_trips += sum(part.centimetres for part in record.parts if part.is_moving)
-        self.centimetres[index] += on_trips - self._count(record.earlier_steps)
+        on_trips = record.carried_centimetres if record.is_moving else 0
         if self._start is None:
             self._start = record.first
         for part in record.parts:
+            if part.is_moving:
+                on_trips += part.centimetres
             self._close(part.is_moving, part.end, part.max_speed, part.centimetres)
             self._start, self._max_speed, self._centimetres = part.end, 0.0, 0
-        self._max_speed = max(self._max_speed, carry.max_speed)
-        self._centimetres += carry.centimetres
-        self._carry = carry
+        self.centimetres[index] += on_trips - self._count(record.earlier_steps)
+        self.max_speeds[index] = record.max_speed
+        self._max_speed = max(self._max_speed, record.carried_speed)
+        self._centimetres += record.carried_centimetres
+        self._key = record.after
 
     def _count(self, steps: Iterable[tuple[datetime, int]]) -> int:
         """Count steps of trips for the pieces in which they lie; return their sum."""
@@ -346,7 +458,7 @@ class _Run:
 
     async def _finish(self) -> None:
         """End the last segment with the last position of the span."""
-        carry = self._carry
+        carry = await self._carry_before()
         if self._start is None or not carry.tail:
             return
         last = carry.tail[-1]
@@ -362,30 +474,15 @@ class _Run:
         )
 
 
+def _worked(
+    piece: Piece, before: Carry, segments: list[Segment], after: Carry, segmenter: Segmenter
+) -> _Worked:
+    return _Worked(piece, before, segments, after, segmenter.earlier_steps, segmenter.max_speed)
+
+
 async def is_covered(database: Database, device_id: int, piece: Piece) -> bool:
     """Return whether the span holds all positions of the piece, although it may end a moment before."""
     if piece.last + TICK == piece.ends:
         return True
     beyond = await report_rows.first_fix_time(database, device_id, piece.last + TICK, piece.ends - TICK)
     return beyond is None
-
-
-async def state_before(
-    database: Database, device_id: int, instant: datetime, settings: TripSettings
-) -> TripState:
-    """Return the state of the state machine just before an instant.
-
-    It is that after the positions of the 24 hours before, or the last one before these if there is none
-    (docs/decisions/0162).
-    """
-    begin, until = max(instant, _EARLIEST) - LOOK_BACK, max(instant, _EARLIEST) - TICK
-    state = TripState()
-    async with aclosing(report_rows.pages_of_track(database, device_id, begin, until)) as pages:
-        async for rows in pages:
-            for row in rows:
-                state, _ = advance(state, TrackPoint(*row.values()), settings)
-    if state.anchor is None:
-        last = await report_rows.last_of_track(database, device_id, until)
-        if last is not None:
-            state, _ = advance(state, TrackPoint(*last.values()), settings)
-    return state

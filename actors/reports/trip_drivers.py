@@ -59,8 +59,10 @@ async def trip_drivers(
         driver = by_unique_id.get(way.reported or "") if number is None else by_id.get(number)
         if driver is not None:
             found.append(TripDriver(driver.id, driver.unique_id, driver.name))
+        elif number is None and way.reported is not None:
+            found.append(NOBODY._replace(unique_id=way.reported))
         else:
-            found.append(NOBODY._replace(unique_id=way.reported) if number is None else NOBODY)
+            found.append(NOBODY)
     return found
 
 

@@ -84,7 +84,7 @@ async def utilisation(
             part = await next_days(sources, device.id, start, query.end, zone)
             if part is None:
                 return
-            segments, distances = await find_track(
+            segments, found = await find_track(
                 sources, device.id, part.begin, part.end, rules.settings.trips, zone
             )
             days = [_Day(piece.begins, piece.ends) for piece in pieces(part.begin, part.end, zone)]
@@ -92,8 +92,8 @@ async def utilisation(
         trips = [(each.start.fix_time, each.end.fix_time) for each in segments if each.is_moving]
         stops = [(each.start.fix_time, each.end.fix_time) for each in segments if not each.is_moving]
         yield [
-            _item(device, day, metres, trips, stops, _overlap(idle, stops))
-            for day, (_, metres) in zip(days, distances, strict=True)
+            _item(device, day, known.metres, trips, stops, _overlap(idle, stops))
+            for day, known in zip(days, found, strict=True)
             if day.first is not None
         ]
         start = part.later

@@ -1,6 +1,6 @@
 """Workbooks (XLSX) of reports (docs/reports.md#workbooks).
 
-XlsxWriter writes rows to files as they come (`constant_memory`), so memory does not grow with the report.
+Rows go to files as they come (`constant_memory` of XlsxWriter), so memory does not grow with the report.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,12 +8,12 @@ from datetime import UTC, datetime, tzinfo
 from typing import IO, Any, Final
 
 from xlsxwriter import Workbook  # type: ignore[import-untyped]  # it ships no types
-from xlsxwriter.format import Format  # type: ignore[import-untyped]  # as above
-from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # as above
+from xlsxwriter.utility import xl_col_to_name  # type: ignore[import-untyped]  # as above
 
 from motorpool.actors.events.rendering import Reader, describe
 from motorpool.actors.reports.columns import Column, Form
 from motorpool.actors.reports.routes import RouteRow
+from motorpool.actors.reports.rows_sheet import RowsSheet, number_cell, switch_cell, text_cell, time_cell
 from motorpool.actors.words.cells import is_like_formula
 from motorpool.actors.words.preferences import Preferences
 from motorpool.actors.words.values import ValueWriter, as_number
@@ -32,8 +32,8 @@ OLDEST: Final = datetime(1900, 3, 1, tzinfo=UTC)
 """Days before are not dates to a spreadsheet."""
 MAP: Final = "https://www.openstreetmap.org/?mlat={0:.6f}&mlon={1:.6f}#map=16/{0:.6f}/{1:.6f}"
 
-Writer = Callable[[int, int, Any], object]
-"""Writes a value into a row and a column of the present sheet."""
+Writer = Callable[[str, Any], str]
+"""Returns the cell with a reference and a value; empty for none."""
 
 
 class WorkbookTooLarge(Exception):
@@ -67,7 +67,6 @@ class WorkbookWriter:
             "strings_to_formulas": False,
             "strings_to_numbers": False,
             "strings_to_urls": False,
-            "default_date_format": "yyyy-mm-dd hh:mm:ss",
         }
         self._workbook = Workbook(file, options)
         self._workbook.use_zip64()
@@ -76,17 +75,19 @@ class WorkbookWriter:
         self._words = ValueWriter(preferences)
         self._reader = Reader(preferences)
         self._zone: tzinfo = preferences.zone
-        self._bold = self._workbook.add_format({"bold": True})
-        self._link = self._workbook.get_default_url_format()
-        self._quoted = self._workbook.add_format({"quote_prefix": True})
+        self._bold = self._style({"bold": True})
+        self._link = self._workbook.get_default_url_format()._get_xf_index()
+        self._quoted = self._style({"quote_prefix": True})
+        self._time = self._style({"num_format": "yyyy-mm-dd hh:mm:ss"})
         self._writers: dict[Form, Writer] = {}
         self._measures: dict[str, Writer] = {}
         """By the key of an attribute."""
         self._names: set[str] = set()
-        self._sheet: Worksheet | None = None
+        self._sheet: RowsSheet | None = None
         self._title = ""
         self._header: Sequence[tuple[str, str]] = ()
-        self._columns: Sequence[Column] = ()
+        self._columns: Sequence[tuple[str, Column]] = ()
+        """Letters of references, and what is there."""
         self._row = 0
         self._links = 0
         self._most_rows = most_rows
@@ -104,17 +105,24 @@ class WorkbookWriter:
         """
         if len(self._names) >= MAX_SHEETS:
             raise WorkbookTooLarge(f"a workbook has at most {MAX_SHEETS} sheets: choose fewer devices")
-        self._title, self._header, self._columns = title, header, columns
-        self._sheet = sheet = self._workbook.add_worksheet(safe_name(title, self._names))
+        self._title, self._header = title, header
+        self._columns = [(xl_col_to_name(index), column) for index, column in enumerate(columns)]
+        self._sheet = sheet = self._workbook.add_worksheet(
+            safe_name(title, self._names), worksheet_class=RowsSheet
+        )
         self._names.add(sheet.get_name().casefold())
         for index, column in enumerate(columns):
             sheet.set_column(index, index, column.width)
         for row, (label, text) in enumerate(header):
-            sheet.write_string(row, 0, self.heading(label), self._bold)
-            self._write_text(row, 1, text)
+            name = text_cell(f"A{row + 1}", self._bold, self.heading(label))
+            sheet.add_row(row, 2, name + self._text(f"B{row + 1}", text))
         self._row = len(header) + 1
-        for index, column in enumerate(columns):
-            sheet.write_string(self._row, index, self.heading(column.title), self._bold)
+        number = self._row + 1
+        cells = [
+            text_cell(f"{letters}{number}", self._bold, self.heading(column.title))
+            for letters, column in self._columns
+        ]
+        sheet.add_row(self._row, len(columns), "".join(cells))
         sheet.freeze_panes(self._row + 1, 0)
         self._row += 1
         self._links = 0
@@ -128,16 +136,17 @@ class WorkbookWriter:
         self._rows += len(rows)
         if self._most_rows and self._rows > self._most_rows:
             raise WorkbookTooLarge(f"the report has more than {self._most_rows} rows; ask for a shorter span")
-        cells = [
-            (index, column.value, self._writer(column.form)) for index, column in enumerate(self._columns)
-        ]
+        cells = [(letters, column.value, self._writer(column.form)) for letters, column in self._columns]
         for row in rows:
             if self._row >= SHEET_ROWS:
-                self.begin_sheet(self._title, self._header, self._columns)
-            for index, value_of, write in cells:
+                self.begin_sheet(self._title, self._header, [column for _, column in self._columns])
+            number = self._row + 1
+            texts = []
+            for letters, value_of, write in cells:
                 value = value_of(row)
                 if value is not None:
-                    write(self._row, index, value)
+                    texts.append(write(f"{letters}{number}", value))
+            self._present.add_row(self._row, len(cells), "".join(texts))
             self._row += 1
 
     def close(self) -> None:
@@ -171,7 +180,7 @@ class WorkbookWriter:
             case Form.COUNT:
                 return self._number("0", 1.0)
             case Form.MEASURE:
-                return self._write_measure
+                return self._measure
             case Form.ATTRIBUTE:
                 return self._in_words(self._words.attribute_name)
             case Form.FIGURE:
@@ -183,11 +192,11 @@ class WorkbookWriter:
             case Form.DEGREES:
                 return self._number("0.000000", 1.0)
             case Form.TIME:
-                return self._write_time
+                return self._time_cell
             case Form.SWITCH:
-                return lambda row, column, value: self._present.write_boolean(row, column, bool(value))
+                return lambda reference, value: switch_cell(reference, bool(value))
             case Form.PLACE:
-                return self._write_place
+                return self._place
             case Form.EVENT:
                 return self._in_words(lambda facts: describe(facts, self._reader))
             case Form.EVENT_TYPE:
@@ -197,27 +206,31 @@ class WorkbookWriter:
             case Form.STATE:
                 return self._in_words(lambda status: self._words.language.states.get(status, status))
             case _:
-                return self._write_text
+                return self._text
 
     @property
-    def _present(self) -> Worksheet:
+    def _present(self) -> RowsSheet:
         assert self._sheet is not None
         return self._sheet
 
-    def _number(self, pattern: str, factor: float) -> Writer:
-        shown: Format = self._workbook.add_format({"num_format": pattern})
+    def _style(self, properties: dict[str, object]) -> int:
+        """Return the index of a format."""
+        index: int = self._workbook.add_format(properties)._get_xf_index()
+        return index
 
-        def write(row: int, column: int, value: float) -> None:
+    def _number(self, pattern: str, factor: float) -> Writer:
+        style = self._style({"num_format": pattern})
+
+        def write(reference: str, value: float) -> str:
             # What a device reported may be too large for the unit of the user.
-            if as_number(value) is not None:
-                self._present.write_number(row, column, value * factor, shown)
+            return "" if as_number(value) is None else number_cell(reference, style, value * factor)
 
         return write
 
-    def _write_measure(self, row: int, column: int, measure: tuple[str, float | None]) -> None:
+    def _measure(self, reference: str, measure: tuple[str, float | None]) -> str:
         key, value = measure
         if value is None:
-            return
+            return ""
         write = self._measures.get(key)
         if write is None:
             scale = self._words.scale(key)
@@ -229,12 +242,12 @@ class WorkbookWriter:
                 pattern = f"{0:.{scale.decimals}f}" + (f' "{scale.unit}"' if scale.unit else "")
                 write = self._number(pattern, scale.factor)
             self._measures[key] = write
-        write(row, column, value)
+        return write(reference, value)
 
     def _in_words(self, say: Callable[[Any], str]) -> Writer:
-        def write(row: int, column: int, value: object) -> None:
-            if text := say(value):
-                self._write_text(row, column, text)
+        def write(reference: str, value: object) -> str:
+            text = say(value)
+            return self._text(reference, text) if text else ""
 
         return write
 
@@ -243,25 +256,23 @@ class WorkbookWriter:
         named = self._words.attributes(position.attributes, position.protocol, row.cameras)
         return "; ".join(f"{name}: {text}" for name, text in named)
 
-    def _write_text(self, row: int, column: int, value: object) -> None:
-        text = str(value)[:CELL_LENGTH]
-        self._present.write_string(row, column, text, self._quoted if is_like_formula(text) else None)
+    def _text(self, reference: str, value: object) -> str:
+        text = _cut(str(value), CELL_LENGTH)
+        return text_cell(reference, self._quoted if is_like_formula(text) else 0, text)
 
-    def _write_time(self, row: int, column: int, value: datetime) -> None:
+    def _time_cell(self, reference: str, value: datetime) -> str:
         if value < OLDEST or value.year == 9999:
-            self._write_text(row, column, value.isoformat())
-            return
-        local = value.astimezone(self._zone).replace(tzinfo=None, microsecond=0)
-        self._present.write_datetime(row, column, local)
+            return self._text(reference, value.isoformat())
+        return time_cell(reference, self._time, value.astimezone(self._zone).replace(tzinfo=None))
 
-    def _write_place(self, row: int, column: int, value: tuple[float, float, str | None]) -> None:
+    def _place(self, reference: str, value: tuple[float, float, str | None]) -> str:
         latitude, longitude, words = value
-        text = (words or f"{latitude:.6f}, {longitude:.6f}")[:CELL_LENGTH]
+        text = words or f"{latitude:.6f}, {longitude:.6f}"
         if self._links >= SHEET_LINKS:
-            self._write_text(row, column, text)
-            return
+            return self._text(reference, text)
         self._links += 1
-        self._present.write_url(row, column, MAP.format(latitude, longitude), self._link, text)
+        self._present.link(reference, MAP.format(latitude, longitude))
+        return text_cell(reference, self._link, _cut(text, CELL_LENGTH))
 
 
 def safe_name(title: str, taken: set[str]) -> str:
@@ -270,17 +281,17 @@ def safe_name(title: str, taken: set[str]) -> str:
     plain = " ".join(plain.split()).strip("' ") or "Sheet"
     if plain.casefold() == "history":  # reserved by Excel
         plain += "_"
-    name = _cut(plain, NAME_LENGTH)
+    name = _cut(plain, NAME_LENGTH).rstrip("' ")
     number = 2
     while name.casefold() in taken:
         end = f" ({number})"
-        name = _cut(plain, NAME_LENGTH - len(end)) + end
+        name = _cut(plain, NAME_LENGTH - len(end)).rstrip("' ") + end
         number += 1
     return name
 
 
 def _cut(text: str, length: int) -> str:
     """Shorten a text to at most `length` UTF-16 code units, in which spreadsheets count."""
-    while len(text.encode("utf-16-le")) > 2 * length:
-        text = text[:-1]
-    return text.rstrip("' ")
+    if 2 * len(text) > length:
+        return text.encode("utf-16-le")[: 2 * length].decode("utf-16-le", "ignore")
+    return text

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
-from motorpool.actors.rules.position_event import position_event, read_number
+from motorpool.actors.rules.position_event import position_event, read_finite
 from motorpool.storage.records import Event, Maintenance, Position
 
 TIME_TYPES: Final = frozenset({"serverTime", "deviceTime", "fixTime"})
@@ -18,7 +18,48 @@ def is_due(old: float, new: float, *, start: float, period: float) -> bool:
     """
     if period <= 0 or not old or not new or new < start:
         return False
-    return old < start or math.floor((old - start) / period) < math.floor((new - start) / period)
+    return old < start or periods_gone(old, start, period) < periods_gone(new, start, period)
+
+
+def periods_gone(value: float, start: float, period: float) -> float:
+    """Return how many whole periods a value lies behind the start; infinite beyond what a float can tell."""
+    gone = (value - start) / period
+    return math.floor(gone) if math.isfinite(gone) else gone
+
+
+DueState = Literal["due", "soon", "later", "never", "unknown"]
+"""The most urgent first."""
+SOON: Final = 0.1
+"""Of a period that is left, from which on it is soon."""
+
+
+class NextDue(NamedTuple):
+    """When maintenance is due next."""
+
+    state: DueState
+    next: float | None
+    """At which value; None: never again, or nobody knows."""
+
+
+def next_due(value: float | None, *, start: float, period: float) -> NextDue:
+    """Return when maintenance is due next, for who has counted so much; None: nothing was reported.
+
+    It is first due at its start, and a period after it was done last. As a reset makes the start what was
+    counted then, one that lies behind counts as done.
+    """
+    if value is None:
+        return NextDue("unknown", None)
+    if value < start:
+        return NextDue(_urgency(start - value, period or start), start)
+    if period <= 0:
+        return NextDue("never", None)
+    if value - start >= period:
+        return NextDue("due", start + period)
+    return NextDue(_urgency(start + period - value, period), start + period)
+
+
+def _urgency(left: float, period: float) -> DueState:
+    return "soon" if left <= period * SOON else "later"
 
 
 def maintenance_events(
@@ -34,7 +75,7 @@ def maintenance_events(
         value = attributes.get(kind)
         if value == before.get(kind):
             continue
-        new, old = read_number(value), read_number(before.get(kind))
+        new, old = read_finite(value), read_finite(before.get(kind))
         if (
             new is not None
             and old is not None

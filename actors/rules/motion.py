@@ -68,7 +68,8 @@ def rebuild_trip(
             state = state.doubting(point)
             continue
         before = state
-        state, transitions = advance(state, point, settings, is_believed=True)
+        # Implausible ones from before the span that is read are missing.
+        state, transitions = advance(state, point, settings, is_believed=True, has_gaps=True)
         if has_turned and transitions:
             # Positions before these told otherwise: there was no event.
             state = replace(state, is_moving=is_moving, anchor=anchor, elsewhere=before.elsewhere)

@@ -179,7 +179,8 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
         """Return whether the device can be at `point` then, whose clock was `ahead` seconds ahead.
 
         It can if it can have come there from its last plausible place or, where the last point was
-        implausible as well, from there.
+        implausible as well, from there. From a point that alone tells that it has left it is back without
+        having been there.
         """
         window, limit = self.window, settings.implausible_speed
         if not window or not limit:
@@ -187,8 +188,21 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
         newest = self.unsure or window[-1]
         if ahead > newest.ahead + AHEAD and self.doubts < DOUBTS:
             return False
-        return is_reachable(newest, point, limit) or (
-            self.doubtful is not None and is_reachable(self.doubtful, point, limit)
+        return (
+            is_reachable(newest, point, limit)
+            or (self.doubtful is not None and is_reachable(self.doubtful, point, limit))
+            or self._is_back(point, settings.limits)
+        )
+
+    def _is_back(self, point: TrackPoint | Position, limits: Limits) -> bool:
+        """Whether a device that stands is where it stood, so that `unsure` is left out."""
+        unsure, place = self.unsure, self.elsewhere or self.anchor
+        return (
+            unsure is not None
+            and place is not None
+            and point.fix_time - unsure.fix_time < limits.kept
+            and _metres(place, point) < limits.distance
+            and is_reachable(self.window[-1], point, limits.implausible_speed)
         )
 
     def doubting(self, point: TrackPoint) -> "TripState":
@@ -201,7 +215,7 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
         window = self.window
         if self.unsure is not None:
             limits = settings.limits
-            window = _extended(window, self.unsure, limits, limits.kept)
+            window = _extended(window, self.unsure, limits, anchor)
         return TripState(is_moving, anchor, window, self.doubtful, self.doubts)
 
 
@@ -227,13 +241,19 @@ def track_point(position: Position) -> TrackPoint:
 
 
 def advance(
-    state: TripState, point: TrackPoint, settings: TripSettings, *, is_believed: bool = False
+    state: TripState,
+    point: TrackPoint,
+    settings: TripSettings,
+    *,
+    is_believed: bool = False,
+    has_gaps: bool = False,
 ) -> tuple[TripState, tuple[Transition, ...]]:
     """Return the state after `point`, and the transitions that it shows, in the order of their points.
 
     Points come in the order of their fix times; several may have the same. The point of a transition is
     `point` or one of the window, and its fix time is never before that of the transition before it.
-    `is_believed` says that `state.believes` has answered yes already.
+    `is_believed` says that `state.believes` has answered yes already, `has_gaps` that points may be missing
+    for which it answered no.
     """
     anchor, window, unsure = state.anchor, state.window, state.unsure
     if anchor is None or not window:
@@ -247,7 +267,7 @@ def advance(
     if not point.valid and (point.is_nowhere or _is_ignored(point, unsure or window[-1], limits)):
         return state, _NONE
     if unsure is None:
-        return _advance(state, anchor, point, limits, is_next=state.doubtful is None)
+        return _advance(state, anchor, point, limits, is_next=state.doubtful is None and not has_gaps)
     state = TripState(state.is_moving, anchor, window, state.doubtful, state.doubts, state.elsewhere)
     started = _NONE
     if point.fix_time - unsure.fix_time >= limits.kept or not is_within(
@@ -288,19 +308,25 @@ def _advance(
         if metres >= limits.distance and metres * limits.duration > limits.distance * gap:
             started: tuple[Transition, ...] = (Transition(True, newest),)
             if state.is_moving:
+                if newest.fix_time < anchor.fix_time:
+                    # What it started with was a wrong point, which the window no longer has.
+                    return TripState(True, anchor, (point,)), _NONE
                 started = (Transition(False, newest), *started)
             return TripState(True, newest, (point,)), started
     before = window
-    window = _extended(before, point, limits, limits.kept if state.is_moving else limits.far)
+    window = _extended(before, point, limits, anchor if state.is_moving else None)
     if state.is_moving:
         if (
             2 * gap < limits.duration
             and _has_just_moved(window, limits)
-            and point.fix_time - max(window[0].fix_time, anchor.fix_time) < limits.kept
+            and (
+                point.fix_time - window[0].fix_time < limits.kept
+                or point.fix_time - anchor.fix_time < limits.kept
+            )
         ):
             # Only a device that has not moved for long, or was silent, may have stopped.
             return TripState(True, anchor, window), _NONE
-        begin = _begin_of_stop(window, anchor.fix_time, limits)
+        begin = _begin_of_stop(window, anchor, limits)
         if begin is None:
             return TripState(True, anchor, window), _NONE
         stopped = Transition(False, begin)
@@ -325,7 +351,9 @@ def is_reachable(before: TrackPoint, point: TrackPoint | Position, knots: float)
     A step of less than LEAST_JUMP may be the receiver's inaccuracy.
     """
     east = abs(point.longitude - before.longitude)
-    most = (abs(point.latitude - before.latitude) + min(east, 360.0 - east)) * DEGREE
+    if east > 180.0:
+        east = 360.0 - east
+    most = (abs(point.latitude - before.latitude) + east) * DEGREE
     if most < LEAST_JUMP:
         return True
     reach = knots * KNOT * abs((point.fix_time - before.fix_time).total_seconds())
@@ -368,33 +396,39 @@ def _is_ignored(point: TrackPoint, newest: TrackPoint, limits: Limits) -> bool:
 
 
 def _extended(
-    window: tuple[TrackPoint, ...], point: TrackPoint, limits: Limits, kept: timedelta
+    window: tuple[TrackPoint, ...], point: TrackPoint, limits: Limits, start: TrackPoint | None
 ) -> tuple[TrackPoint, ...]:
     """Add `point`, and drop what shows no stop and no start any more: old points, but for the newest of them,
-    points that are far away, and of points that are near to each other the middle ones.
+    points that are far away, and of points that are near to each other the middle ones, but for that at which
+    a trip began, `start`.
     """
     first, last = 0, len(window) - 1
-    if last and point.speed < FAST_KNOTS and _is_between(window[last - 1], window[last], point, limits):
-        last -= 1
-    newest = window[last].fix_time
-    old, far = newest - kept, newest - limits.far
+    newest = window[last]
+    if last and point.speed < FAST_KNOTS and newest.speed < FAST_KNOTS:
+        before = window[last - 1]
+        if before.speed < FAST_KNOTS and _is_between(before, newest, point, limits) and newest != start:
+            window, newest, last = window[:last], before, last - 1
+    far = newest.fix_time - limits.far
     while first < last:
         after = window[first + 1]
-        if after.fix_time > far or (after.fix_time > old and is_within(after, point, limits.distance)):
+        if after.fix_time > far or (
+            start is not None
+            and is_within(after, point, limits.distance)
+            and after.fix_time > newest.fix_time - limits.kept
+        ):
             break
         first += 1
-    left = window[first : last + 1]
-    if len(left) >= MAX_WINDOW_POINTS:
-        left = (*left[:-1:2], left[-1])
-    return left + (point,)  # noqa: RUF005 - twice as fast as unpacking
+    if first:
+        window = window[first:]
+    if len(window) >= MAX_WINDOW_POINTS:
+        window = (*window[:-1:2], window[-1])
+    return window + (point,)  # noqa: RUF005 - twice as fast as unpacking
 
 
 def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limits: Limits) -> bool:
-    """Whether `middle` can be left out before one that does not move: it does not either, is near to both
-    others, and in the slot of time of `before`.
+    """Whether `middle` can be left out, where none of them moves: it is near to both others, and in the slot
+    of time of `before`.
     """
-    if middle.speed >= FAST_KNOTS or before.speed >= FAST_KNOTS:
-        return False
     gap = middle.fix_time - before.fix_time
     return (
         gap < limits.slot
@@ -406,13 +440,13 @@ def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limit
 
 def _has_just_moved(window: Sequence[TrackPoint], limits: Limits) -> bool:
     """Whether the device reported within `duration` that it moves, and was not yet where it is now."""
-    newest, before = window[-1], window[-2]
+    points = reversed(window)
+    newest, before = next(points), next(points)
     since = newest.fix_time - limits.span
     if before.speed >= FAST_KNOTS and before.fix_time > since and not is_within(before, newest, limits.still):
         # As nearly always on a drive.
         return True
-    for index in range(len(window) - 3, -1, -1):
-        point = window[index]
+    for point in points:
         if point.fix_time <= since:
             return False
         if point.speed >= FAST_KNOTS and not is_within(point, newest, limits.still):
@@ -420,15 +454,18 @@ def _has_just_moved(window: Sequence[TrackPoint], limits: Limits) -> bool:
     return False
 
 
-def _begin_of_stop(window: Sequence[TrackPoint], since: datetime, limits: Limits) -> TrackPoint | None:
-    """Return where the stop began that the window shows, if it does; `since` is when the trip began."""
-    last = len(window) - 1
+def _begin_of_stop(window: Sequence[TrackPoint], start: TrackPoint, limits: Limits) -> TrackPoint | None:
+    """Return where the stop began that the window shows, if it does; the trip began at `start`."""
+    last, since = len(window) - 1, start.fix_time
     newest = window[last]
     end = newest.fix_time
     if last and (newest.speed >= FAST_KNOTS or _is_past(window[last - 1], newest, limits)):
         # It may have rested until shortly before.
         last -= 1
         end = _end_of_rest(window, last, limits, DETOUR)
+    if window[last].fix_time < since:
+        # What it started with was a wrong point, which the window no longer has.
+        return None
     if (end - max(window[0].fix_time, since)).total_seconds() < limits.duration:
         return None
     first = _first_of_rest(window, last, end, since, limits)
@@ -444,7 +481,8 @@ def _begin_of_stop(window: Sequence[TrackPoint], since: datetime, limits: Limits
             begin -= 1
     if (end - window[begin].fix_time).total_seconds() < limits.duration:
         return None
-    return window[begin]
+    # Of points of one time some may come before the start.
+    return start if window[begin].fix_time == since else window[begin]
 
 
 def _is_past(before: TrackPoint, point: TrackPoint, limits: Limits) -> bool:

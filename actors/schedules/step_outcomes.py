@@ -7,12 +7,15 @@ from typing import Any
 
 import trio
 
+from motorpool.actors.messages.command_log import announce_commands
 from motorpool.actors.messages.counters import STEPS_SETTLED
 from motorpool.actors.messages.scheduling import QueueExpired
 from motorpool.actors.messages.uplink import HANDOVER_MINUTES
 from motorpool.actors.work.storage_retry import StorageRetry
 from motorpool.runtime import Context, Signal
 from motorpool.storage.database.database import Database
+from motorpool.storage.devices import command_log
+from motorpool.storage.devices.command_log import Handover
 from motorpool.storage.schedules import runs
 from motorpool.storage.schedules.edge_occurrences import MISSED_AFTER, StartedStep
 from motorpool.storage.schedules.runs import DelayedStep, Outcome
@@ -111,6 +114,11 @@ class StepOutcomes:
             if followed:
                 await runs.lock_with_later_steps(transaction, [step.run_id for step, _ in batch])
             await runs.store_outcomes(transaction, [outcome for _, outcome in batch], now)
+            handovers = [each for step, outcome in batch if (each := _handover(step, outcome)) is not None]
+            if handovers:
+                await command_log.settle(transaction, handovers, now)
+            if any(outcome.status == "pending" for _, outcome in batch):
+                await command_log.forget_unsent(transaction)
             delayed = await runs.schedule_next_steps(transaction, followed) if followed else []
         for step, outcome in batch:
             self.in_flight.discard(step.run_id)
@@ -121,6 +129,24 @@ class StepOutcomes:
             if outcome.status == "queued":
                 minutes = max(step.queue_minutes, HANDOVER_MINUTES)
                 self._context.after(minutes * 60, QueueExpired(step.run_id))
+        announce_commands(self._context.system, (step.log_id for step, _ in batch))
         self.changed.set()
         if delayed:
             self._on_delayed(delayed)
+
+
+def _handover(step: StartedStep, outcome: Outcome) -> Handover | None:
+    """Return what the log of commands says of an outcome.
+
+    None if the queue has said it, or the step is tried again.
+    """
+    match outcome.status:
+        case "sent":
+            return Handover(step.log_id, "SENT", answer_node=outcome.answer_node)
+        case "skipped":
+            reason = "the device is offline" if outcome.reason == "offline" else outcome.detail
+            return Handover(step.log_id, "REFUSED", reason)
+        case "failed":
+            return Handover(step.log_id, "UNKNOWN", outcome.reason)
+        case _:
+            return None

@@ -99,6 +99,7 @@ def send_step(system: System, step: StartedStep) -> Outcome | Coroutine[Any, Any
         no_queue=step.queue_minutes == 0,
         run_id=step.run_id,
         queue_minutes=step.queue_minutes,
+        log_id=step.log_id,
     )
     try:
         answer = system.ref(DEVICE, step.device_id).ask_now(request, seconds=SEND_SECONDS)
@@ -121,7 +122,7 @@ def _failed(step: StartedStep, error: Exception) -> Outcome:
 def _outcome(step: StartedStep, answer: CommandOutcome) -> Outcome:
     match answer:
         case CommandSent():
-            return Outcome(step.run_id, "sent")
+            return Outcome(step.run_id, "sent", answer_node=answer.answer_node)
         case CommandQueued():
             return Outcome(step.run_id, "queued")
         case CommandRefused(uncertain=True):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Literal, Never
+from typing import Never
 
 import msgspec
 import trio
@@ -15,11 +15,12 @@ from motorpool.runtime import Actor
 from motorpool.storage.accounts import known_addresses, sessions, signing_keys, tokens
 from motorpool.storage.database import partitions
 from motorpool.storage.database.database import Database
-from motorpool.storage.devices import positions
+from motorpool.storage.devices import command_log, positions
 from motorpool.storage.errors import StorageError
-from motorpool.storage.helpdesk import idempotency
+from motorpool.storage.helpdesk import idempotency, ticket_presences
 from motorpool.storage.schedules import runs
 from motorpool.storage.upkeep import expired_positions, expired_rows
+from motorpool.storage.upkeep.expired_rows import Kept
 from motorpool.storage.video import captures
 
 CHECK_SECONDS = 3600.0
@@ -31,6 +32,7 @@ class RetentionDays(msgspec.Struct, frozen=True, kw_only=True):
 
     positions: int = 0
     events: int = 0
+    """Also commands of the log."""
     audit: int = 0
     statistics: int = 0
     runs: int = 0
@@ -58,11 +60,14 @@ class Retention(Actor[Never]):
             partial(self._positions, days.positions),
             partial(self._runs, days.runs),
             partial(self._rows, "events", days.events),
+            partial(self._rows, "command_log", days.events),
+            self._command_log,
             partial(self._rows, "audit", days.audit),
             partial(self._rows, "statistics", days.statistics),
             self._accounts,
             self._captures,
             self._stored_answers,
+            self._presences,
         )
         for step in steps:
             try:
@@ -88,13 +93,17 @@ class Retention(Actor[Never]):
         while days and await runs.delete_before(self._database, self._cutoff(days)):
             pass
 
-    async def _rows(self, table: Literal["events", "audit", "statistics"], days: int) -> None:
+    async def _rows(self, table: Kept, days: int) -> None:
         if not days:
             return
         deleted = 0
         while count := await expired_rows.delete_before(self._database, table, self._cutoff(days)):
             deleted += count
         self._report(deleted, f"rows of {table}", days)
+
+    async def _command_log(self) -> None:
+        while await command_log.trim(self._database):
+            pass
 
     async def _accounts(self) -> None:
         database, now = self._database, self._now()
@@ -112,6 +121,9 @@ class Retention(Actor[Never]):
     async def _stored_answers(self) -> None:
         while await idempotency.delete_expired(self._database, self._now()):
             pass
+
+    async def _presences(self) -> None:
+        await ticket_presences.delete_expired(self._database)
 
     def _report(self, deleted: int, what: str, days: int) -> None:
         if deleted:

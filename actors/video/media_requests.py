@@ -34,7 +34,7 @@ class MediaRequested(msgspec.Struct, frozen=True, gc=False):
     unique_id: str
     attributes: Mapping[str, Any]
     kind: str
-    """"live" or "playback"."""
+    """"live", "playback" or "talk"."""
     peer: str
     """The address of its command connection."""
     channels: ChannelMap = UNMAPPED

@@ -25,6 +25,7 @@ from motorpool.actors.messages.live_stream import (
     ReadPlaylist,
     ReadSegment,
     ReleaseStream,
+    ResumeStream,
     StreamKeyframe,
     StreamMessage,
 )
@@ -167,6 +168,8 @@ class Stream(Actor[StreamMessage]):
                 return self._hold()
             case ReleaseStream():
                 return self._release()
+            case ResumeStream():
+                return self._resume()
             case Subscribe():
                 return self._subscribe(message)
             case Unsubscribe():
@@ -327,6 +330,13 @@ class Stream(Actor[StreamMessage]):
         self._camera.note_stopped()
         self._end_subscriptions("the stream was stopped")
         self._close_soon()
+
+    def _resume(self) -> object:
+        """Start the camera again if it is wanted and its media have ended."""
+        now, linger_seconds = self._clock.monotonic(), self._settings.linger_seconds
+        is_read = self._has_published and now - self._read_at < linger_seconds
+        is_wanted = self._camera.is_held or bool(self._subscribers) or is_read
+        return self._camera.start() if is_wanted and self._publisher is None else None
 
     def _end_subscriptions(self, reason: str, *, interrupted: bool = False) -> None:
         if self._subscribers:

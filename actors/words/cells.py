@@ -1,8 +1,11 @@
-"""Texts in cells of spreadsheets: what a program would take for a formula is marked as text
-(docs/positions.md, docs/reports.md#workbooks).
+"""Rows of CSV files, and texts in cells of spreadsheets: what a program would take for a formula is marked as
+text (docs/positions.md, docs/reports.md#workbooks).
 """
 
+import csv
+import io
 import unicodedata
+from collections.abc import Iterable, Sequence
 
 _FORMULA = "=+-@"
 _SKIPPED = ',;|"'
@@ -30,3 +33,10 @@ def is_like_formula(text: str) -> bool:
 def harmless(text: str) -> str:
     """Return a text as it is written into a CSV file: behind an apostrophe if it is like a formula."""
     return f"'{text}" if is_like_formula(text) else text
+
+
+def csv_lines(rows: Iterable[Sequence[object]]) -> bytes:
+    """Return rows as lines of a CSV file (RFC 4180); what UTF-8 cannot have is written as `?`."""
+    written = io.StringIO(newline="")
+    csv.writer(written).writerows(rows)
+    return written.getvalue().encode(errors="replace")

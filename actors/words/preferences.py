@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from motorpool.actors.words.catalog import language_of
 from motorpool.codecs.calendars.time_zones import find_zone
 from motorpool.storage.records import ServerSettings, User
 
@@ -42,7 +43,7 @@ class Preferences(msgspec.Struct, frozen=True):
     """What a user prefers."""
 
     language: str = "en"
-    """Two letters, lower case."""
+    """Two letters, lower case, or one that has a catalog, such as `pt-BR`."""
     zone: tzinfo = UTC
     speed: Unit = SPEED_UNITS["kmh"]
     distance: Unit = DISTANCE_UNITS["km"]
@@ -81,11 +82,7 @@ def _texts(key: str, layers: tuple[Mapping[str, Any], ...]) -> Iterator[str]:
 
 
 def _languages(layers: tuple[Mapping[str, Any], ...]) -> Iterator[str]:
-    """Yield the languages; of a longer tag such as zh_TW or pt-BR the first part."""
-    for value in _texts("language", layers):
-        language = value[:2].lower()
-        if language.isascii() and language.isalpha() and len(language) == 2 and value[2:3] in ("", "-", "_"):
-            yield language
+    return (language for value in _texts("language", layers) if (language := language_of(value)) is not None)
 
 
 def _zones(layers: tuple[Mapping[str, Any], ...]) -> Iterator[tzinfo]:

@@ -74,8 +74,9 @@ def _record_converter(shape: type[msgspec.Struct]) -> Callable[[Any], object]:
     """Return the conversion of a record type for encoding: dates as text, absent texts as null, all else as
     msgspec encodes it.
 
-    msgspec writes six digits of a second. A struct with the same fields and encoded dates costs less than a
-    dictionary; record types without dates, texts that may be absent, and nested records need no conversion.
+    msgspec writes six digits of a second, or none. A struct with the same fields and encoded dates costs less
+    than a dictionary; record types without dates, texts that may be absent, and nested records need no
+    conversion, and records of others that have whole seconds and all texts do not either.
     """
     hints = typing.get_type_hints(shape)
     fields = msgspec.structs.fields(shape)
@@ -92,14 +93,29 @@ def _record_converter(shape: type[msgspec.Struct]) -> Callable[[Any], object]:
         )
     if not dates and not texts and not nested:
         return mask_secrets
+    has_attributes = any(field.name == "attributes" for field in fields)
+    date_names = [fields[index].name for index in dates]
+    text_names = [fields[index].name for index in texts]
+    is_plain = not nested and not shape.__struct_config__.omit_defaults
     wire_struct = msgspec.defstruct(
         f"{shape.__name__}Wire",
         [(field.encode_name, Any) for field in fields],
         gc=False,
     )
 
+    def is_ready(record: msgspec.Struct) -> bool:
+        for name in date_names:
+            instant = getattr(record, name)
+            if isinstance(instant, datetime) and (instant.microsecond or instant.tzinfo is not UTC):
+                return False
+        return not text_names or all(getattr(record, name) != "" for name in text_names)
+
     def convert(record: msgspec.Struct) -> object:
-        values = list(msgspec.structs.astuple(mask_secrets(record)))
+        if has_attributes:
+            record = mask_secrets(record)
+        if is_plain and is_ready(record):
+            return record
+        values = list(msgspec.structs.astuple(record))
         if nested:
             values = [
                 _to_wire(item) if isinstance(item, msgspec.Struct | list | tuple) else item for item in values

@@ -69,6 +69,8 @@ class ValueWriter:
     def __init__(self, preferences: Preferences) -> None:
         self.language = catalog_of(preferences.language)
         self.preferences = preferences
+        self._scales: dict[Attribute, Scale] = {}
+        """Of attributes of the table so far."""
 
     def time(self, instant: datetime) -> str:
         """Return the time in the zone of the reader; in UTC at the ends of the calendar."""
@@ -81,8 +83,8 @@ class ValueWriter:
     def number(self, value: float, digits: int = 1) -> str:
         """Return a number with this many decimals."""
         text = f"{value:.{digits}f}"
-        if not text.strip("-0."):
-            text = text.removeprefix("-")
+        if text[0] == "-" and not text.strip("-0."):
+            text = text[1:]
         return text.replace(".", self.language.decimal)
 
     def quantity(self, value: object, unit: Unit, digits: int = 1) -> str:
@@ -177,9 +179,12 @@ class ValueWriter:
         number = as_number(value)
         if number is None:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        if found.attribute.has_bits and 0 <= number < _MOST_BITS:
+        attribute = found.attribute
+        if attribute.has_bits and 0 <= number < _MOST_BITS:
             return self._bits(found.name, int(number), cameras if key in CAMERA_BITS else NO_NAMES)
-        return self._word(found.name, f"{number:g}") or self._measure(number, found.attribute)
+        if self._has_words(found.name) and (word := self._word(found.name, f"{number:g}")):
+            return word
+        return self._measure(number, attribute)
 
     def scale(self, key: str) -> Scale:
         """Return how the numbers of an attribute are written, for where they stay numbers."""
@@ -211,12 +216,12 @@ class ValueWriter:
         details = attributes.get("alarmDetail")
         if alarm := capitalized(self.alarm(attributes.get("alarm"), details)):
             yield self.attribute_name("alarm"), alarm
-        named = [
-            (self.attribute_name(key), self.attribute_text(key, value, protocol, cameras))
-            for key, value in attributes.items()
-            if key not in HIDDEN and key != "alarm" and not (details and key in CAMERA_KEYS)
-        ]
-        yield from sorted(named, key=lambda each: each[0].casefold())
+        for key, name in _by_name(self.language.name, tuple(attributes)):
+            if not (details and key in CAMERA_KEYS):
+                yield name, self.attribute_text(key, attributes[key], protocol, cameras)
+
+    def _has_words(self, name: str) -> bool:
+        return name in self.language.values or name in ALARM_CODES
 
     def _word(self, name: str, code: str) -> str:
         """Return the word for a value or bit; empty where it has none."""
@@ -227,7 +232,7 @@ class ValueWriter:
 
     def _bits(self, name: str, value: int, cameras: CameraNames) -> str:
         """Return the bits that are set: by their words where they have some, else by number, from 1."""
-        has_words = name in self.language.values or name in ALARM_CODES
+        has_words = self._has_words(name)
         texts = [
             self._word(name, str(bit)) if has_words else camera_number(bit + 1, cameras)
             for bit in set_bits(value)
@@ -235,7 +240,9 @@ class ValueWriter:
         return ", ".join(filter(None, texts)) or self.language.labels["none"]
 
     def _measure(self, value: float, attribute: Attribute) -> str:
-        scale = self._scale(attribute)
+        scale = self._scales.get(attribute)
+        if scale is None:
+            scale = self._scales[attribute] = self._scale(attribute)
         shown, decimals = value * scale.factor, scale.decimals
         if scale.unit == "ms":
             return self._duration(shown)
@@ -274,9 +281,19 @@ def _attribute_name(language: str, key: str) -> str:
     return spaced(key) if found is None or name is None else name.replace("#", found.number)
 
 
+@lru_cache(maxsize=256)
+def _by_name(language: str, keys: tuple[str, ...]) -> Sequence[tuple[str, str]]:
+    """Return keys and names of those of the attributes that people read, except alarms, by name.
+
+    Most positions of a device have the same.
+    """
+    named = [(key, _attribute_name(language, key)) for key in keys if key not in HIDDEN and key != "alarm"]
+    return sorted(named, key=lambda each: each[1].casefold())
+
+
 def as_number(value: object) -> float | None:
     """Return a finite number that is not a boolean; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if type(value) is not float and type(value) is not int:
         return None
     return value if abs(value) <= MOST else None
 

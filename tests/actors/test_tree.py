@@ -95,6 +95,7 @@ def test_each_protocol_has_its_port_and_media_one_for_each_kind(settings):
         ),
         "listener:jt1078-live",
         "listener:jt1078-playback",
+        "listener:jt1078-talk",
     ]
     assert ports(fleet_tree(None, settings(protocols=("osmand",)))) == ["listener:osmand"]
     assert ports(fleet_tree(None, settings(protocols=()))) == []

@@ -72,6 +72,13 @@ async def test_an_actor_that_takes_no_messages_says_so(autojump_clock: MockClock
         assert state.last_error == "TypeError: Silent takes no messages, and got a str"
 
 
+async def test_an_actor_tells_since_when_it_runs(autojump_clock: MockClock) -> None:
+    async with run_actor(Probe[Any]) as running:
+        await trio.sleep(30)
+        state = running.system.snapshot()[0].children[0]
+        assert state.age == 30
+
+
 async def test_time_arrives_as_a_message(autojump_clock: MockClock) -> None:
     async with run_actor(Probe[str]) as running:
         begin = trio.current_time()

@@ -37,7 +37,7 @@ class MailSettings:
     port: Annotated[int, Meta(ge=0, le=65535, extra={"destination": True})] = 0
     """Its port; 0: 465 with `tls`, 587 with `starttls`, 25 with `none`."""
     security: Annotated[str, Meta(extra={"choices": SECURITIES, "destination": True})] = "starttls"
-    """How the connection is secured; certificates are checked, also against SSL_CERT_FILE."""
+    """How the connection is secured; certificates are checked, also against `SSL_CERT_FILE`."""
     username: str | None = None
     """Whom the server logs in as; unset: without login."""
     password: Annotated[str | None, Meta(extra={"secret": True})] = field(default=None, repr=False)

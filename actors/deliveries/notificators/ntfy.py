@@ -28,13 +28,14 @@ class NtfySettings:
     url: Annotated[str, Meta(extra={"form": "url", "destination": True})] = "https://ntfy.sh"
     """The server, which may be one of your own."""
     token: Annotated[str | None, Meta(extra={"secret": True})] = field(default=None, repr=False)
-    """Access token of the account that sends them; unset, without `username` or `anonymous`: none are."""
+    """Access token of the account that sends notifications; unset, without `username` or `anonymous`: none
+    are."""
     username: str | None = None
     """Name of the account, instead of a token."""
     password: Annotated[str | None, Meta(extra={"secret": True})] = field(default=None, repr=False)
     """The password that belongs to it."""
     anonymous: bool = False
-    """Whether they are published without an account, where the server lets everybody."""
+    """Whether notifications are published without an account, where the server lets everybody."""
 
 
 class Ntfy(Notificator):

@@ -30,7 +30,7 @@ class PushoverSettings:
     """Notifications by Pushover."""
 
     token: Annotated[str | None, Meta(extra={"secret": True})] = field(default=None, repr=False)
-    """Token of the application that sends them; unset: none are sent."""
+    """Token of the application that sends notifications; unset: none are sent."""
     url: Annotated[str, Meta(extra={"form": "url", "destination": True})] = "https://api.pushover.net"
     """The API of Pushover."""
 

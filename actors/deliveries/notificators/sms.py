@@ -33,15 +33,15 @@ class SmsSettings:
     url: Annotated[str | None, Meta(extra={"form": "service", "secret": True, "destination": True})] = field(
         default=None, repr=False
     )
-    """Address of the request; with it text messages are sent. It may hold {phone}, {message}, {id}."""
+    """Address of the request; with it text messages are sent. It may hold `{phone}`, `{message}`, `{id}`."""
     method: Annotated[str, Meta(extra={"choices": ("POST", "PUT", "GET")})] = "POST"
     """Method of the request."""
     headers: Annotated[tuple[str, ...], Meta(extra={"secret": True})] = field(default=(), repr=False)
     """Further header lines: `X-Api-Key: 123`."""
     authorization: Annotated[str | None, Meta(extra={"secret": True})] = field(default=None, repr=False)
-    """Value of the Authorization header."""
+    """Value of the `Authorization` header."""
     template: str = '{"to": "{phone}", "text": "{message}"}'
-    """Body of the request, but for GET: JSON, or a form such as `to={phone}&text={message}`."""
+    """Body of the request, but for `GET`: JSON, or a form such as `to={phone}&text={message}`."""
     seconds: Annotated[float, Meta(ge=1, le=60, extra={"unit": "s"})] = 10.0
     """The gateway answers within this."""
     per_user: Annotated[int, Meta(ge=1, le=100_000, extra={"unit": "messages"})] = 60

@@ -21,7 +21,7 @@ class TelegramSettings:
     """Notifications by Telegram."""
 
     token: Annotated[str | None, Meta(extra={"secret": True})] = field(default=None, repr=False)
-    """Token of the bot that sends them; unset: none are sent."""
+    """Token of the bot that sends notifications; unset: none are sent."""
     url: Annotated[str, Meta(extra={"form": "url", "destination": True})] = "https://api.telegram.org"
     """The Bot API, which may be a server of your own."""
 

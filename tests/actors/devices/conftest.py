@@ -14,6 +14,7 @@ from motorpool.actors.devices.position_writer import Append, AppendEvents
 from motorpool.actors.devices.rule_cache import RuleCache, RuleCacheActor
 from motorpool.actors.files.media_files import MediaFiles
 from motorpool.actors.files.media_store import MediaStore
+from motorpool.actors.messages.command_log import COMMAND_LOG
 from motorpool.actors.messages.homes import HOMES
 from motorpool.actors.messages.live_stream import STREAM
 from motorpool.actors.messages.playback import PLAYBACK
@@ -33,11 +34,14 @@ MINUTE = timedelta(minutes=1)
 class DeviceHarness:
     """A running tree of device actors, the probes around them, and their tables."""
 
-    def __init__(self, system, *, database, neighbours, streams, playbacks, folder, texts, ticket_commands):
+    def __init__(
+        self, system, *, database, neighbours, streams, playbacks, folder, texts, ticket_commands, command_log
+    ):
         self.system, self.database, self.neighbours = system, database, neighbours
         self.streams, self.playbacks, self.folder = streams, playbacks, folder
         self.texts = texts
         self.ticket_commands = ticket_commands
+        self.command_log = command_log
         self._numbers = count(1)
 
     def device(self, row):
@@ -124,7 +128,7 @@ def make_known_device(database, make_device):
 @pytest.fixture
 def device_harness(database, neighbours, tree, tmp_path):
     """`async with device_harness() as running:` with settings of the device's spec."""
-    streams, playbacks, texts, ticket_commands = {}, {}, Probe(), Probe()
+    streams, playbacks, texts, ticket_commands, command_log = {}, {}, Probe(), Probe(), Probe()
 
     def opened_for(probes):
         return lambda key: probes.setdefault(key, Probe())
@@ -152,6 +156,7 @@ def device_harness(database, neighbours, tree, tmp_path):
             ChildSpec(kind=TEXT_CHANNEL, factory=lambda: texts),
             ChildSpec(kind=HOMES, factory=Probe),
             ChildSpec(kind=TICKET_COMMANDS, factory=lambda: ticket_commands),
+            ChildSpec(kind=COMMAND_LOG, factory=lambda: command_log),
         )
         around = {
             "database": database,
@@ -161,6 +166,7 @@ def device_harness(database, neighbours, tree, tmp_path):
             "folder": tmp_path,
             "texts": texts,
             "ticket_commands": ticket_commands,
+            "command_log": command_log,
         }
         return _Opened(tree(*specs), partial(DeviceHarness, **around))
 

@@ -45,6 +45,7 @@ from motorpool.actors.messages.uplink import (
     DeviceSeen,
     Disconnected,
     GetCommandTypes,
+    GetSoundFormat,
     PositionReported,
     Reported,
     SendCommand,
@@ -63,6 +64,7 @@ from motorpool.codecs.reports import (
     PositionReport,
     Recording,
     RecordingList,
+    SoundFormat,
 )
 from motorpool.runtime import Actor, ChildSpec
 from motorpool.storage.accounts import users
@@ -769,6 +771,50 @@ class TestCommands:
             await device.ask(SendCommand("videoPlayback", {"channel": 1}))
             assert [one.kind for one in messages] == ["live", "live", "playback"]
             assert (row.id, 1) not in running.streams
+
+    async def test_talk_is_announced_as_such_and_begun_by_its_socket_alone(
+        self, make_device, device_harness, time
+    ):
+        row = await make_device()
+        attributes = {"channel": 3, "dataType": 2}
+        async with device_harness() as running:
+            await running.connect(row)
+            device = running.device(row)
+            refused = await device.ask(SendCommand("videoStart", attributes))
+            assert isinstance(refused, CommandRefused)
+            assert "/talk" in refused.reason
+            assert await device.ask(SendCommand("videoStart", attributes, by_reader=True)) == CommandSent()
+            assert [one.kind for one in running.neighbours.media_requests.messages] == ["talk"]
+            assert running.streams == {}
+
+    async def test_the_coding_of_its_sound_is_asked_once_for_a_connection(
+        self, make_known_device, device_harness, time
+    ):
+        row = await make_known_device()
+        async with device_harness() as running:
+            device = running.device(row)
+            assert await device.ask(GetSoundFormat()) == CommandRefused("the device is offline", offline=True)
+            connection, probe = await running.connect(row)
+            told = []
+            async with trio.open_nursery() as nursery:
+
+                async def ask():
+                    told.append(await device.ask(GetSoundFormat()))
+
+                nursery.start_soon(ask)
+                await time.settle()
+                assert [sent.command.type for sent in probe.messages] == ["soundFormat"]
+                await device.tell(Reported(SoundFormat(26, 168), "jt808", connection))
+            assert told == [SoundFormat(26, 168)]
+            assert await device.ask(GetSoundFormat()) == SoundFormat(26, 168)
+            assert len(probe.messages) == 1
+            connection, probe = await running.connect(row)
+            told.clear()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ask)
+                await time.passes(4)
+            assert told == [None]
+            assert len(probe.messages) == 1
 
     async def test_a_refused_video_start_holds_no_stream(self, make_device, device_harness):
         row = await make_device()

@@ -285,7 +285,7 @@ class TestDelivery:
         for number in range(3):
             queued = (await device.ask(SendCommand("custom", {"data": str(number)}))).queued
             if number < 2:
-                assert await commands.cancel(running.database, queued.id, NOW)
+                assert await commands.cancel(running.database, queued.id, NOW) == ()
         _, probe = await running.connect(row)
         await time.settle()
         assert [message.command.attributes for message in probe.messages] == [{"data": "2"}]

@@ -8,12 +8,13 @@ import trio
 from motorpool.actors.deliveries.notice import EventFacts
 from motorpool.actors.events import batch_renderer
 from motorpool.actors.events.batch_renderer import USERS_AT_A_TIME, BatchRenderer
-from motorpool.actors.events.deliveries import BatchPlan
+from motorpool.actors.events.deliveries import BatchPlan, Manner
 from motorpool.actors.geocoding.towns import read_towns
 from motorpool.storage.records import Device, Event, Geofence, Position, User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 READERS = range(1, 301)
+ALIKE = dict.fromkeys(READERS, Manner())
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ async def test_others_get_their_turns_between_texts(facts, monkeypatch):
     instrument = Steps()
     trio.lowlevel.add_instrument(instrument)
     await trio.lowlevel.checkpoint()
-    await renderer.render(READERS)
+    await renderer.render(ALIKE)
     trio.lowlevel.remove_instrument(instrument)
     assert (sum(steps), max(steps)) == (300, 1)
 
@@ -63,7 +64,7 @@ async def test_users_who_read_alike_have_one_text(facts, monkeypatch):
         batch_renderer, "render", lambda *arguments: rendered.append(arguments) or render(*arguments)
     )
     renderer = renderer_of(facts, {(7, number): 250 if number > USERS_AT_A_TIME else 3 for number in READERS})
-    await renderer.render(READERS)
-    await renderer.render(READERS)
+    await renderer.render(ALIKE)
+    await renderer.render(ALIKE)
     assert [arguments[2] for arguments in rendered] == ["zone 3", "zone 250"]
-    assert [len(event.user_ids) for event in renderer.web_events(READERS)] == [300]
+    assert [len(event.user_ids) for event in renderer.web_events(ALIKE)] == [300]

@@ -152,6 +152,35 @@ async def test_those_who_see_the_device_and_have_the_notification_are_notified(
     assert await left(database) == 0
 
 
+async def test_the_own_words_of_the_oldest_notification_that_has_any_are_said(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees
+):
+    device = await make_device("1")
+    ann, ben = await make_user("ann"), await make_user("ben")
+    await sees(device, ann, ben)
+    await make_notification("deviceStopped", ann, always=True)
+    own = {"subject": "{device} rests", "text": "{device}\nrests", "priority": True}
+    for attributes in (own, {"subject": "Never"}):
+        await make_notification("deviceStopped", ann, always=True, notificators="mail", attributes=attributes)
+    await make_notification("deviceStopped", ben, always=True, attributes={"text": "Halt {geofence}"})
+    async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:
+        async with system.topic(WEB_EVENTS).subscribe() as web:
+            await store(system, event(device))
+            shown = await web.receive_batch()
+            while len(shown) < 2:
+                shown += await web.receive_batch()
+        await time.settle()
+    assert {(*each.user_ids, each.event.attributes["message"]) for each in shown} == {
+        (ann.id, "1: has stopped, 2026-06-15 12:00:00"),
+        (ben.id, "Halt"),
+    }
+    rows = await database.fetch("select message from deliveries order by id")
+    assert [(row[0]["to"], row[0]["subject"], row[0]["text"]) for row in rows] == [
+        ("ann@example.org", "1 rests", "1\nrests\n"),
+        ("ben@example.org", "1: has stopped", "Halt\n"),
+    ]
+
+
 async def test_events_that_nobody_has_a_notification_for_do_not_wait(
     database, tree, time, outgoing, make_device, make_user, make_notification
 ):
@@ -604,6 +633,32 @@ async def test_a_device_with_many_events_does_not_hold_back_others(
         assert await left(database) == 0
     assert [busy.id, other.id] == order[0][:2]
     assert len(order) > 10
+
+
+async def test_own_words_are_read_once_however_many_devices_they_are_about(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees, mails, monkeypatch
+):
+    read = []
+
+    def own_words_of(attributes):
+        read.append(attributes["text"])
+        return deliveries_own_words_of(attributes)
+
+    deliveries_own_words_of = deliveries.own_words_of
+    monkeypatch.setattr(deliveries, "own_words_of", own_words_of)
+    ann = await make_user("ann")
+    devices = [await make_device(str(number)) for number in range(3)]
+    for device in devices:
+        await sees(device, ann)
+    for text in ("one", "two"):
+        await make_notification("deviceStopped", ann, always=True, attributes={"text": text})
+    async with tree(position_writer_spec(database)) as system:
+        await store(system, *[event(device) for device in devices])
+    async with tree(position_writer_spec(database), *notifying(database, outgoing)):
+        await time.settle()
+        assert await left(database) == 0
+    assert len(await mails()) == 3
+    assert sorted(read) == ["one", "two"]
 
 
 async def test_text_messages_past_the_limit_are_discarded_whichever_server_sent_the_others(

@@ -97,7 +97,7 @@ def test_an_alarm_says_what_it_is_exactly():
     assert shown.digest.startswith("Van <1>: alarm: phone in hand, level 1, 2026-06-15")
     assert describe(EventFacts(event=event), Reader()) == "Phone in hand, level 1"
     portuguese = render(facts("", event=event), reads(language="pt_BR"))
-    assert portuguese.subject == "Van <1>: alarme: telemóvel na mão, nível 1"
+    assert portuguese.subject == "Van <1>: alarme: celular na mão, nível 1"
 
 
 def test_the_severity_of_what_waits_for_review_is_a_line():

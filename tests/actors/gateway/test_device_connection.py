@@ -785,12 +785,21 @@ class TestTraffic:
             await time.settle()
             peer.socket.send(second)
             await time.settle()
-            published = await following.receive_batch()
+            published = [each for each in await following.receive_batch() if not each.sent]
         assert [(each.data, each.device_id, each.protocol) for each in published] == [
             (first, row.id, "jt808"),
             (second, row.id, "jt808"),
         ]
         assert {each.unique_id for each in published} == {PHONE.zfill(12)}
+
+    async def test_what_is_sent_to_a_known_device_is_published_too(self, make_device, line, time):
+        row = await make_device()
+        async with line() as peer, self.follow(peer) as following:
+            peer.socket.send(peer.terminal.register())
+            await time.settle()
+            answer = peer.socket.recv(1000)
+            sent = [each for each in await following.receive_batch() if each.sent]
+        assert [(each.data, each.device_id, each.protocol) for each in sent] == [(answer, row.id, "jt808")]
 
     async def test_unknown_devices_and_those_who_say_nothing_of_themselves_have_id_0(self, line, time):
         async with line() as peer, self.follow(peer) as following:
@@ -827,7 +836,7 @@ class TestTraffic:
             # Of several in a row the first.
             peer.socket.send(bytes(frame) * 3)
             await time.settle()
-            published = await following.receive_batch()
+            published = [each for each in await following.receive_batch() if not each.sent]
         dropped = [each for each in published if each.problem]
         assert [(each.device_id, each.unique_id) for each in dropped] == [(0, ""), (row.id, PHONE.zfill(12))]
         assert {each.problem for each in dropped} == {"the check byte is wrong"}

@@ -32,9 +32,9 @@ from motorpool.actors.messages.uplink import (
     SendCommand,
 )
 from motorpool.actors.video.media_requests import IdentifyPublisher, PublisherDevice
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE, parse_channel_map
 from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.reports import DeviceCommand
 from motorpool.runtime import Actor, DynamicSpec, Failure

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from motorpool.actors.geocoding.places import Zones, near_town, place_in_words
+from motorpool.actors.geocoding import places
+from motorpool.actors.geocoding.places import Places, Zones, near_town
 from motorpool.actors.geocoding.towns import TownColumns, Towns, read_towns
 from motorpool.actors.words.preferences import DISTANCE_UNITS, Preferences
 from motorpool.storage.records import Geofence
@@ -15,7 +16,8 @@ SQUARE = "POLYGON ((52.0 13.0, 52.0 13.02, 52.02 13.02, 52.02 13.0))"
 
 def words(latitude, longitude, *, address=None, zones=(), **preferences):
     point = SimpleNamespace(latitude=latitude, longitude=longitude)
-    return place_in_words(point, address, Zones(zones), read_towns(), Preferences(**preferences))
+    known = Places(Zones(zones), read_towns(), Preferences(**preferences))
+    return known.place_in_words(point, address)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,18 @@ def test_each_direction_is_the_middle_of_its_sector(aside):
         for north, east in around
     ]
     assert [each.split()[-1] for each in said] == ["N", "NE", "E", "SE", "S", "SW", "W", "NW"]
+
+
+def test_what_is_remembered_of_places_is_bounded(monkeypatch):
+    monkeypatch.setattr(places, "MOST_REMEMBERED", 2)
+    known = Places(Zones(), read_towns(), Preferences())
+    for _ in range(2):
+        said = [
+            known.place_in_words(SimpleNamespace(latitude=52.42, longitude=13.1 + east / 1000), None)
+            for east in (0, 10, 20, 0)
+        ]
+        assert said == ["Potsdam, 3 km NE", "Potsdam, 4 km NE", "Potsdam, 4 km NE", "Potsdam, 3 km NE"]
+    assert len(known._near_towns) <= 2
 
 
 def test_in_a_town_its_name_is_enough():

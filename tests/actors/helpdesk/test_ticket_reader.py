@@ -20,7 +20,7 @@ async def rows(database):
 
 async def test_an_unknown_ticket_has_none(database):
     for ticket_id in (4711, 0, -1, 1 << 70):
-        assert await read_service_levels(database, ticket_id, CALENDARS, START) is None
+        assert await read_service_levels(database, [ticket_id], CALENDARS, START) == {}
 
 
 async def test_what_is_stored_is_shown(database, rows):
@@ -33,7 +33,7 @@ async def test_what_is_stored_is_shown(database, rows):
     await rows.change([ticket.id], move("open"), START + HOUR)
     await rows.change([ticket.id], move("pending"), START + 1.5 * HOUR)
     await rows.change([ticket.id], settle, START + 2 * HOUR)
-    shown = await read_service_levels(database, ticket.id, CALENDARS, START + 3 * HOUR)
+    shown = (await read_service_levels(database, [ticket.id], CALENDARS, START + 3 * HOUR))[ticket.id]
     assert (shown.ticket_id, shown.priority_id, shown.status_kind) == (ticket.id, rows.urgent, "pending")
     assert [(each.from_, each.to, each.status_id) for each in shown.pauses] == [
         (START + HOUR / 2, START + HOUR, rows.statuses["pending"]),

@@ -109,6 +109,23 @@ async def test_two_servers_mail_it_once(database, tree, time, specs, schedule, p
     assert len(await mails()) == 1
 
 
+async def test_the_link_has_the_options_of_the_report(tree, time, specs, schedule, person, mails):
+    ann = await person()
+    place = {"latitude": 52.05, "longitude": -13, "radius": None}
+    await schedule((0, 10), readers=[ann], type="presence", attributes=place)
+    await schedule((0, 20), readers=[ann], type="geofences", attributes={"geofenceId": [3, 4]})
+    await schedule((0, 30), readers=[ann], type="trips", attributes={"geofenceId": "wrong"})
+    async with tree(*specs):
+        await time.passes(1800, step=60)
+    asked = [parse_qs(link_of(mail).query) for mail in await mails()]
+    ends = [{"from": instant(0), "to": instant(minute)} for minute in (10, 20, 30)]
+    assert asked == [
+        {"latitude": ["52.05"], "longitude": ["-13"], **ends[0]},
+        {"geofenceId": ["3", "4"], **ends[1]},
+        ends[2],
+    ]
+
+
 async def test_it_says_which_devices_and_leaves_a_row_in_the_audit(
     database, tree, time, specs, schedule, person, mails
 ):
@@ -200,7 +217,7 @@ async def test_changes_are_followed(database, tree, time, specs, schedule, perso
         await time.passes(1200, step=60)
         (mail,) = await mails()
         assert period(mail) == (instant(0), instant(5))
-        assert mail.subject == "Bericht: Halte"
+        assert mail.subject == "Bericht: Stopps"
         assert "2026-06-15 14:00 CEST bis 2026-06-15 14:05 CEST" in mail.text
         later = await schedule((30, 40), readers=[ann])
         await publish_changes(system, ScheduledReportChanged(later.id, "created"))

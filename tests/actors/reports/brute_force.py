@@ -32,6 +32,7 @@ class Point:
     speed: float = 0.0
     """Knots."""
     number: int = 0
+    """Higher than that of each one before it."""
     attributes: dict[str, Any] = field(default_factory=dict)
     valid: bool = True
     ahead: float = 0.0
@@ -96,29 +97,72 @@ def can_reach(one: Point, other: Point, fastest: float) -> bool:
     return metres(one, other) <= max(300.0, most)
 
 
-def judge(points: Sequence[Point], rules: Rules = DEFAULTS) -> list[str]:
-    """Say of each position what it is: `next`, `jump` (there, without having come there), `ignored` or
-    `implausible`.
-    """
-    found: list[str] = []
-    last: Point | None = None
-    doubts: list[Point] = []
-    """Implausible positions since the last that was not."""
-    for point in points:
-        is_near = last is None or rules.fastest == 0 or can_reach(last, point, rules.fastest)
-        if last is not None and rules.fastest:
-            agrees = bool(doubts) and can_reach(doubts[-1], point, rules.fastest)
+class Follower:
+    """Says of each position what it is, and where the device started and stopped."""
+
+    def __init__(self, rules: Rules = DEFAULTS) -> None:
+        self.rules = rules
+        self.kinds: list[str] = []
+        """`next`, `jump` (there, without having come there), `ignored` or `implausible`."""
+        self._machine = _Machine(rules)
+        self._points: list[Point] = []
+        self._seen: list[int] = []
+        self._last: Point | None = None
+        self._doubts: list[Point] = []
+        """Implausible positions since the last that was not."""
+        self._unsure: Point | None = None
+        """The last position, if it alone shows a start."""
+
+    @property
+    def turns(self) -> list[tuple[bool, int, int]]:
+        """Where it started (True) and stopped, and where that was seen, as indices."""
+        places = {id(point): index for index, point in enumerate(self._points)}
+        found = zip(self._machine.found, self._seen, strict=True)
+        return [(is_moving, places[id(point)], at) for (is_moving, point), at in found]
+
+    def take(self, point: Point) -> str:
+        """Continue with a position; return its kind."""
+        self._points.append(point)
+        self.kinds.append(self._kind(point))
+        if self.kinds[-1] == "implausible":
+            self._doubts.append(point)
+            self._machine.doubtful = point
+        elif self.kinds[-1] != "ignored":
+            if self._unsure is not None and not self._is_back(point):
+                self._machine.take(self._unsure, is_sure=True)
+            self._unsure = None if self._machine.take(point) else point
+            self._last, self._doubts = point, []
+        self._seen += [len(self._points) - 1] * (len(self._machine.found) - len(self._seen))
+        return self.kinds[-1]
+
+    def _kind(self, point: Point) -> str:
+        last, doubts, fastest = self._last, self._doubts, self.rules.fastest
+        if last is None:
+            return "ignored" if point.is_nowhere else "next"
+        is_near = fastest == 0 or can_reach(last, point, fastest)
+        if fastest:
+            agrees = bool(doubts) and can_reach(doubts[-1], point, fastest)
+            is_at_home = self._is_back(point) and can_reach(self._machine.track[-1], point, fastest)
             has_wrong_time = point.ahead > last.ahead + 60 and len(doubts) < 10
-            if has_wrong_time or not (is_near or agrees):
-                found.append("implausible")
-                doubts.append(point)
-                continue
-        if point.is_nowhere or (not point.valid and last is not None and _says_nothing(point, last, rules)):
-            found.append("ignored")
-            continue
-        found.append("next" if is_near else "jump")
-        last, doubts = point, []
-    return found
+            if has_wrong_time or not (is_near or agrees or is_at_home):
+                return "implausible"
+        if point.is_nowhere or (not point.valid and _says_nothing(point, last, self.rules)):
+            return "ignored"
+        return "next" if is_near else "jump"
+
+    def _is_back(self, point: Point) -> bool:
+        """Whether the start that the last position alone shows was none."""
+        if self._unsure is None or seconds(self._unsure, point) >= 10 * self.rules.duration:
+            return False
+        return metres(self._machine.place, point) < self.rules.distance
+
+
+def follow(points: Sequence[Point], rules: Rules = DEFAULTS) -> Follower:
+    """Return a follower of these positions."""
+    follower = Follower(rules)
+    for point in points:
+        follower.take(point)
+    return follower
 
 
 def _says_nothing(point: Point, last: Point, rules: Rules) -> bool:
@@ -126,29 +170,6 @@ def _says_nothing(point: Point, last: Point, rules: Rules) -> bool:
     if is_same and point.ignition is not None:
         return point.ignition
     return last.valid and seconds(last, point) < 10 * rules.duration
-
-
-def turns(points: Sequence[Point], rules: Rules = DEFAULTS) -> list[tuple[bool, int, int]]:
-    """Where the device started (True) and stopped, and where that was seen, as indices."""
-    seen: list[int] = []
-    machine = _Machine(rules)
-    unsure: Point | None = None
-    for index, (point, kind) in enumerate(zip(points, judge(points, rules), strict=True)):
-        seen += [index - 1] * (len(machine.found) - len(seen))
-        if kind == "implausible":
-            machine.doubtful = point
-        if kind in {"implausible", "ignored"}:
-            continue
-        if unsure is not None:
-            is_back = metres(machine.place, point) < rules.distance
-            if not is_back or seconds(unsure, point) >= 10 * rules.duration:
-                machine.take(unsure, is_sure=True)
-        unsure = None if machine.take(point) else point
-    seen += [len(points) - 1] * (len(machine.found) - len(seen))
-    places = {id(point): index for index, point in enumerate(points)}
-    return [
-        (is_moving, places[id(point)], at) for (is_moving, point), at in zip(machine.found, seen, strict=True)
-    ]
 
 
 class _Machine:
@@ -178,12 +199,13 @@ class _Machine:
             return True
         way = metres(before, point)
         if gap > STOP_GAP and way >= rules.distance and way * rules.duration > rules.distance * gap:
-            found += [(False, before)] * self.moving + [(True, before)]
+            if not self.moving or before.time >= turned.time:
+                found += [(False, before)] * self.moving + [(True, before)]
             self.moving, self.place, self.track = True, point, [point]
             return True
         earlier, self.track = self.track, _recent([*self.track, point], rules, is_on_trip=self.moving)
         if self.moving:
-            stop = _stop(self.track, turned.time, rules)
+            stop = _stop(self.track, turned, rules)
             if stop is None:
                 return True
             found.append((False, stop))
@@ -219,9 +241,9 @@ def _recent(track: list[Point], rules: Rules, *, is_on_trip: bool) -> list[Point
     return track[next(k for k in range(1, len(track)) if counts(track[k])) - 1 :]
 
 
-def _stop(track: Sequence[Point], since: datetime, rules: Rules) -> Point | None:
-    """The position at which a stop began that is seen at the last one; the trip began at `since`."""
-    point, before = track[-1], track[-2]
+def _stop(track: Sequence[Point], start: Point, rules: Rules) -> Point | None:
+    """The position at which a stop began that is seen at the last one; the trip began at `start`."""
+    since, point, before = start.time, track[-1], track[-2]
     gap = seconds(before, point)
     resting, until = list(track), point.time
     if point.is_moving or _is_past(before, point, rules):
@@ -234,7 +256,7 @@ def _stop(track: Sequence[Point], since: datetime, rules: Rules) -> Point | None
     )
     if is_short and has_just_moved and 2 * gap < rules.duration:
         return None
-    first = _rest(resting, until, since, rules)
+    first = None if resting[-1].time < since else _rest(resting, until, since, rules)
     if first is None:
         return None
     is_there = _place(resting[first:], rules)
@@ -247,7 +269,7 @@ def _stop(track: Sequence[Point], since: datetime, rules: Rules) -> Point | None
             begin -= 1
     if (until - resting[begin].time).total_seconds() < rules.duration:
         return None
-    return resting[begin]
+    return start if resting[begin].time == since else resting[begin]
 
 
 def _is_past(before: Point, point: Point, rules: Rules) -> bool:
@@ -428,16 +450,17 @@ def _time_of_way(moving: Point, resting: Point) -> float:
 
 def steps(
     points: Sequence[Point], kinds: Sequence[str], rules: Rules = DEFAULTS
-) -> tuple[list[float], dict[int, int]]:
-    """Metres that each position adds to the way from the first on; `kinds` are as of `judge`.
+) -> tuple[list[float], dict[int, int], dict[int, int]]:
+    """Metres that each position adds to the way from the first on; `kinds` are those of `Follower`.
 
-    Also where it was seen that doubtful ones count after all.
+    Also where it was seen that doubtful ones count after all, and that some do not that had counted.
     """
     found = [0.0] * len(points)
     late: dict[int, int] = {}
+    wrong: dict[int, int] = {}
     counted: list[int] = []
     """Since the last position that counted, which is the first."""
-    doubtful = False
+    doubtful = counts = False
     for index, (point, kind) in enumerate(zip(points, kinds, strict=True)):
         if kind in {"implausible", "ignored"}:
             continue
@@ -452,10 +475,13 @@ def steps(
             mark, far = points[counted[0]], points[counted[-1]]
             back = metres(far, point)
             if back <= fastest_way([far, point]) + 100 or back <= metres(mark, point):
-                found[counted[-1]] = counting(points, counted)
-                late[counted[-1]] = index
+                if not counts:
+                    found[counted[-1]] = counting(points, counted)
+                    late[counted[-1]] = index
                 counted = counted[-1:]
-            doubtful = False
+            elif counts:
+                wrong[counted[-1]] = index
+            doubtful = counts = False
         if not counted or (rules.fastest and not can_reach(points[counted[0]], point, rules.fastest)):
             counted = [index]
             continue
@@ -465,11 +491,13 @@ def steps(
         is_fast = any(each.is_moving for each in (since[0], since[-2], point))
         if way < (15 if is_fast else 30):
             continue
-        doubtful = way > 2 * usual_way(since) + 100 and seconds(since[-2], point) <= 1800
-        if not doubtful:
+        counts = seconds(since[-2], point) > 1800
+        doubtful = counts or way > 2 * usual_way(since) + 100
+        if counts or not doubtful:
             found[index] = counting(points, counted)
+        if not doubtful:
             counted = [index]
-    return found, late
+    return found, late, wrong
 
 
 def usual_way(points: Sequence[Point]) -> float:
@@ -495,9 +523,8 @@ def intervals(
 ) -> list[Interval]:
     """What an unbroken machine that began with the first point knows at `end`, cut at both times."""
     points = [point for point in points if point.time <= end]
-    turned = turns(points, rules)
-    edges = [(False, 0), *((moving, index) for moving, index, _ in turned)]
-    kinds = judge(points, rules)
+    follower = follow(points, rules)
+    kinds, edges = follower.kinds, [(False, 0, 0), *follower.turns]
     shown = [
         k
         for k, point in enumerate(points)
@@ -507,18 +534,19 @@ def intervals(
         return []
     # Distance is measured from the first position of the span on.
     begin = shown[0]
-    along_steps, late = steps(points[begin:], kinds[begin:], rules)
+    along_steps, late, wrong = steps(points[begin:], kinds[begin:], rules)
     added = [0.0] * begin + along_steps
-    for index, until in late.items():
-        # What a trip came along is known when it ends.
-        if any(seen < begin + until and at + (not moving) > begin + index for moving, at, seen in turned):
-            added[begin + index] = 0.0
+    known = {begin + index: begin + at for index, at in late.items()}
+    taken_back = {begin + index: begin + at for index, at in wrong.items()}
     found = []
-    for (moving, one), (_, other) in pairwise([*edges, (False, shown[-1])]):
+    for (moving, one, _), (_, other, seen) in pairwise([*edges, (False, shown[-1], len(points))]):
         begins, ends = max(one, shown[0]), max(other, shown[0])
         if begins < ends:
             top = max(points[k].speed for k in shown if begins <= k <= ends)
-            counted = range(begins if moving else begins + 1, ends + 1)
-            along = tuple((points[k].time, added[k]) for k in counted)
+            along = tuple(
+                # What a trip came along is known when its end is seen.
+                (points[k].time, added[k] if known.get(k, 0) <= seen < taken_back.get(k, inf) else 0.0)
+                for k in range(begins if moving else begins + 1, ends + 1)
+            )
             found.append(Interval(moving, points[begins], points[ends], top, along))
     return found

@@ -3,7 +3,9 @@ jumps and wrong clocks.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from math import sin
 
 from hypothesis import strategies as st
@@ -44,9 +46,6 @@ def track(runs: Sequence[Run], *, is_eastward: bool = False, begin: datetime = N
     for seconds, step, leads_back, knots, valid, ignition, ahead, times in runs:
         # To and fro further than receivers drift, positions would count by one rule and not by another.
         leads_back = leads_back and abs(step) <= 60  # noqa: PLW2901
-        if not seconds and len(points) > 1 and points[-1].time == points[-2].time:
-            # More positions of one time would count as before what began with the last of them.
-            seconds = 15  # noqa: PLW2901
         is_known = ignition is not None and not (ignition is False and knots >= 2)
         for count in range(times if seconds else 1):
             time += timedelta(seconds=seconds)
@@ -78,3 +77,15 @@ def with_lost_places(points: Sequence[Point], numbers: Sequence[int]) -> list[Po
         else p
         for p in points
     ]
+
+
+def with_wrong_fixes(points: Sequence[Point], wrong: Sequence[tuple[int, int]]) -> list[Point]:
+    """Return them with positions that are so many metres off, two seconds before the one of a number."""
+    metres = {number % len(points): away for number, away in wrong}
+    found = [*points[:1]]
+    for before, point in pairwise(points):
+        if point.number in metres and point.time - before.time > timedelta(seconds=17):
+            north = point.latitude + metres[point.number] / DEGREE
+            found.append(replace(point, time=point.time - timedelta(seconds=2), latitude=north, valid=True))
+        found.append(point)
+    return [replace(point, number=number) for number, point in enumerate(found)]

@@ -43,6 +43,11 @@ def test_what_the_next_position_agrees_with_counts():
 
 def test_after_a_silence_a_position_needs_no_other():
     assert way((0, 0, 0), (1801, 20_000, 0)) == [0, 20_000]
+    assert way((0, 0, 0), (1801, 20_000, 0), (1831, 20_200, 10)) == [0, 20_000, 200]
+
+
+def test_after_a_silence_a_position_that_the_next_one_shows_to_be_wrong_adds_nothing():
+    assert way((0, 0, 0), (1801, 20_000, 0), (1831, 500, 10), (1861, 700, 10)) == [0, 0, 500, 200]
 
 
 def test_after_a_wrong_beginning_the_way_goes_on():

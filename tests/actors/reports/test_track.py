@@ -18,7 +18,7 @@ from tests.runtime.actor_testing import TestClock
 from motorpool.actors.reports import track
 from motorpool.actors.reports.periods import find_periods
 from motorpool.actors.reports.sources import Sources
-from motorpool.actors.reports.track import find_distances, find_segments
+from motorpool.actors.reports.track import find_days, find_segments
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.storage.devices import devices, position_rows, positions, report_days
 from motorpool.storage.devices.position_rows import copy_data
@@ -128,14 +128,18 @@ async def test_each_day_has_the_distance_that_trips_came_along_on_it(sources, da
     end = MAY + timedelta(days=7) - timedelta(milliseconds=1)
     on_trips = [step for found in intervals(points, begin, end) if found.moving for step in found.steps]
     for kept in (False, True, True):
-        found = await find_distances(sources, 1, begin, end, DEFAULTS, zone, kept=kept)
-        starts = [begin, *(ends for ends, _ in found)]
-        assert [metres for _, metres in found] == [
+        found = await find_days(sources, 1, begin, end, DEFAULTS, zone, kept=kept)
+        starts = [begin, *(day.ends for day in found)]
+        assert [day.metres for day in found] == [
             pytest.approx(sum(metres for time, metres in on_trips if start <= time < ends), abs=0.5)
             for start, ends in itertools.pairwise(starts)
         ]
+        assert [day.max_speed for day in found] == [
+            max((point.speed for point in points if start <= point.time < ends), default=0.0)
+            for start, ends in itertools.pairwise(starts)
+        ]
         trips = [each for each in await ask(sources, begin, end, zone=zone, kept=kept) if each.is_moving]
-        assert sum(metres for _, metres in found) == pytest.approx(
+        assert sum(day.metres for day in found) == pytest.approx(
             sum(each.centimetres for each in trips) / 100, abs=0.005
         )
 
@@ -160,7 +164,7 @@ async def test_what_other_rules_have_found_is_not_used(sources, database):
     first = await ask(sources, MAY, end)
     # Before the rules had a version the settings alone were in the digest.
     old = sha256(msgspec.json.encode(DEFAULTS)).digest()[:16]
-    nothing = b'{"first":null,"parts":[],"carry":{"is_moving":false}}'
+    nothing = b"nothing"
     changed = await database.affected("update report_days set settings = $1, result = $2", old, nothing)
     assert changed == 2
     assert await ask(sources, MAY, end) == first
@@ -171,8 +175,8 @@ async def test_a_month_of_summaries_asked_again_reads_the_days_that_are_kept(sou
     await store(database, 1, points)
     end = MAY + timedelta(days=7) - timedelta(milliseconds=1)
     days = await find_periods(sources, 1, MAY, end, UTC)
-    assert [(day.first.fix_time, day.last.fix_time, day.max_speed) for day in days] == [
-        (part[0].time, part[-1].time, max(point.speed for point in part))
+    assert [(day.first.fix_time, day.last.fix_time) for day in days] == [
+        (part[0].time, part[-1].time)
         for date in sorted({point.time.date() for point in points if point.time <= end})
         if (part := [point for point in points if point.time.date() == date])
     ]
@@ -182,6 +186,78 @@ async def test_a_month_of_summaries_asked_again_reads_the_days_that_are_kept(sou
 
     monkeypatch.setattr(report_rows, "period_ends", not_read)
     assert await find_periods(sources, 1, MAY, end, UTC) == days
+
+
+async def test_a_report_that_begins_later_reads_no_positions_either(sources, database, monkeypatch):
+    await store(database, 1, week(3))
+    begin, end = MAY + timedelta(days=3), MAY + timedelta(days=7) - timedelta(milliseconds=1)
+    found = await ask(sources, begin, end)
+
+    def not_read(*_args, **_more):
+        raise AssertionError
+
+    for name in ("stream_track", "pages_of_track", "last_of_track"):
+        monkeypatch.setattr(report_rows, name, not_read)
+    assert await ask(sources, begin, end) == found
+
+
+async def test_days_that_are_dropped_while_a_report_looks_them_up_are_worked_out_anew(
+    sources, database, monkeypatch
+):
+    await store(database, 1, week(3))
+    end = MAY + timedelta(days=7) - timedelta(milliseconds=1)
+    await ask(sources, MAY, end)
+    read = report_days.read
+
+    async def read_before_a_change(*args):
+        found = await read(*args)
+        await store(database, 1, week(5))
+        return found
+
+    monkeypatch.setattr(report_days, "read", read_before_a_change)
+    assert await ask(sources, MAY, end) == await ask(sources, MAY, end, kept=False)
+
+
+async def test_a_day_that_is_kept_anew_while_a_report_looks_it_up_is_not_mixed_with_what_it_was(
+    sources, database, monkeypatch
+):
+    begins = MAY + timedelta(days=5)
+    await store(database, 1, week(3))
+    end = begins + 36 * HOUR
+    await ask(sources, MAY, end)
+    read = report_days.read
+
+    async def read_before_a_change(*args):
+        found = await read(*args)
+        monkeypatch.setattr(report_days, "read", read)
+        await store(database, 1, [each for each in week(5) if begins <= each.time < begins + 24 * HOUR])
+        await ask(sources, MAY, end)
+        return found
+
+    monkeypatch.setattr(report_days, "read", read_before_a_change)
+    assert await ask(sources, MAY, end) == await ask(sources, MAY, end, kept=False)
+
+
+async def test_days_are_dropped_after_a_retention_that_was_cut_off_behind_their_positions(
+    sources, database, monkeypatch
+):
+    number = (await devices.TABLE.insert(database, Device(name="one", unique_id="1"))).id
+    await store(database, number, week(3))
+    end = MAY + timedelta(days=7) - timedelta(milliseconds=1)
+    await ask(sources, MAY, end, device_id=number)
+    cutoff = MAY + timedelta(days=3)
+
+    async def cut_off(*_args):
+        raise KeyError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(report_days, "drop_before", cut_off)
+        with pytest.raises(KeyError):
+            await expired_positions.delete_before(database, cutoff)
+    assert await expired_positions.delete_before(database, cutoff) == 0
+    assert await database.fetch_value("select min(begins) from report_days") == cutoff
+    fresh = await ask(sources, MAY, end, device_id=number, kept=False)
+    assert await ask(sources, MAY, end, device_id=number) == fresh
 
 
 async def test_a_day_that_is_not_over_is_not_kept(sources, database):
@@ -220,15 +296,15 @@ async def test_what_is_kept_never_differs_from_a_fresh_computation(sources, data
             )
             days = await find_periods(sources, 1, start, end, zone)
             assert days == await find_periods(sources, 1, start, end, zone, kept=False)
-            metres = await find_distances(sources, 1, start, end, DEFAULTS, zone)
-            assert metres == await find_distances(sources, 1, start, end, DEFAULTS, zone, kept=False)
+            found = await find_days(sources, 1, start, end, DEFAULTS, zone)
+            assert found == await find_days(sources, 1, start, end, DEFAULTS, zone, kept=False)
     assert hits
 
 
 async def test_a_result_is_not_stored_over_a_change_that_came_meanwhile(sources, database):
     await store(database, 1, week(2, days=1))
     known = await report_days.version(database, 1)
-    day = (MAY, MAY + 24 * HOUR, b"s", b"{}")
+    day = (MAY, MAY + 24 * HOUR, b"s", b"{}", None)
     await store(database, 1, week(5, days=1))
     await report_days.store(database, 1, known, b"x", [day])
     assert await database.fetch_value("select count(*) from report_days") == 0
@@ -303,7 +379,7 @@ class Counting:
     async def _store(self):
         if self._version is None:
             return
-        day = (MAY, MAY + 24 * HOUR, b"s", str(self._count).encode())
+        day = (MAY, MAY + 24 * HOUR, b"s", str(self._count).encode(), None)
         stored = trio.Event()
 
         async def store_day():

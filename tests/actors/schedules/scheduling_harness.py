@@ -18,6 +18,7 @@ from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.files.media_files import open_media_files
+from motorpool.actors.messages.command_log import COMMAND_LOG
 from motorpool.actors.messages.directory import DIRECTORY
 from motorpool.actors.messages.downlink import CONNECTION, EncodingRefused, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE, Connected, Disconnected
@@ -147,7 +148,7 @@ class ServerRun:
     async def run(self, task_status):
         database = InterruptibleDatabase(self.harness.database, self.kill_switch)
         rule_cache = RuleCache(database)
-        ignoring = (POSITION_WRITER, DIRECTORY, MEDIA_REQUESTS)
+        ignoring = (POSITION_WRITER, DIRECTORY, MEDIA_REQUESTS, COMMAND_LOG)
         tree = open_tree(
             *(ChildSpec(kind=kind, factory=IgnoringActor) for kind in ignoring),
             ChildSpec(kind=DEVICE_LOADER, factory=lambda: DeviceLoader(database, rule_cache)),

@@ -19,6 +19,7 @@ from motorpool.actors.messages.live_stream import (
     ReadPlaylist,
     ReadSegment,
     ReleaseStream,
+    ResumeStream,
     WaitFailure,
 )
 from motorpool.actors.messages.publishing import (
@@ -315,6 +316,24 @@ class TestReaders:
             await stream.ref.tell(ReleaseStream())
             await time.passes(5.1)
             assert probe.messages == [Close("the stream was stopped", 1)]
+
+    async def test_after_a_talk_it_begins_again_if_it_is_wanted_and_its_media_have_ended(
+        self, house, film, time
+    ):
+        async with house() as stream:
+            await stream.ref.tell(ResumeStream())
+            await time.settle()
+            assert stream.commands == []
+            await stream.ref.tell(HoldStream())
+            connection, _, accepted = await stream.publish()
+            assert accepted
+            await stream.ref.tell(ResumeStream())
+            await time.settle()
+            assert stream.commands == []
+            await stream.ref.tell(PublisherLeft(connection))
+            await stream.ref.tell(ResumeStream())
+            await time.settle()
+            assert stream.commands == ["videoStart"]
 
     async def test_readers_join_what_is_held_and_their_leaving_does_not_end_it(self, house, film, time):
         async with house(linger_seconds=20) as stream, trio.open_nursery() as nursery:

@@ -33,9 +33,19 @@ def test_a_value_that_is_not_known_counts_as_absent(wrong):
 
 
 @pytest.mark.parametrize(
-    ("tag", "language"), [("pt-BR", "pt"), ("zh_TW", "zh"), ("DE", "de"), ("x1", "en"), ("eng", "en")]
+    ("tag", "language"),
+    [
+        ("pt-PT", "pt"),
+        ("pt-BR", "pt-BR"),
+        ("PT_br", "pt-BR"),
+        ("zh_TW", "zh"),
+        ("de-AT", "de"),
+        ("DE", "de"),
+        ("x1", "en"),
+        ("eng", "en"),
+    ],
 )
-def test_a_language_with_a_region_is_its_language(tag, language):
+def test_a_region_without_a_catalog_reads_that_of_the_language(tag, language):
     assert preferences_of({"language": tag}, {}).language == language
 
 

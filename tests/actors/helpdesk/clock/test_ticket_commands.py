@@ -115,7 +115,7 @@ async def test_a_command_that_leaves_the_queue_is_entered_as_removed(
     by_user = await queue(database, make_device, await send())
     with_device = await queue(database, make_device, await send(), "2")
     async with database.transaction() as transaction:
-        assert await commands.cancel(transaction, by_user.id, clock.now())
+        assert await commands.cancel(transaction, by_user.id, clock.now()) == ()
         said = {"status": "removed", "userName": "Ann"}
         await ticket_commands.note_removed(transaction, by_user.id, 5, said)
     await database.execute("delete from devices where id = $1", with_device.device_id)
