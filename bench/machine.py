@@ -51,6 +51,35 @@ def tree_cpu_seconds(pid: int) -> float:
     return total
 
 
+def tree_bytes(pid: int) -> int:
+    """Return the memory of a process and of its children; what they share counts in part for each (PSS)."""
+    total = 0
+    for each in (pid, *children(pid)):
+        with contextlib.suppress(ProcessLookupError):
+            for line in _read(each, "smaps_rollup").splitlines():
+                if line.startswith("Pss:"):
+                    total += int(line.split()[1]) * 1024
+    return total
+
+
+def listener(port: int) -> int | None:
+    """Return the process that listens on a TCP port of this machine; None if it cannot be known."""
+    sockets = set()
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/net/{name}").read_text(encoding="ascii").splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
+                    sockets.add(f"socket:[{fields[9]}]")
+    for pid in sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()):
+        with contextlib.suppress(OSError):
+            for descriptor in os.listdir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(FileNotFoundError):
+                    if os.readlink(f"/proc/{pid}/fd/{descriptor}") in sockets:
+                        return pid
+    return None
+
+
 def waiting_seconds(pid: int) -> float:
     """Return the time in which a process's main thread waited for a core; 0 if Linux does not count it.
 

@@ -1,35 +1,52 @@
-"""`motorpool bench`: runs scenarios, shows a table, writes the figures as JSON."""
+"""`motorpool bench`: runs scenarios, shows a table, writes the figures as JSON and HTML, compares."""
 
 import argparse
+import math
 import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from motorpool.bench import machine
-from motorpool.bench.figures import Difference, Figure, Summary, differences, read_figures
+from motorpool.bench import baseline, machine
+from motorpool.bench.comparison import Change
+from motorpool.bench.figures import Figure, Summary
 from motorpool.bench.jobs.budgets import NUMBERS
-from motorpool.bench.options import BenchError, Options
-from motorpool.bench.scenarios import names, scenario
+from motorpool.bench.options import BenchError, NotThereError, Options
+from motorpool.bench.page import write_page
+from motorpool.bench.scenarios import DEFAULT, DEFAULT_SECONDS, names, scenario
+from motorpool.bench.sides import check_sides, compare_sides
+from motorpool.bench.tables import change_table, figure_table
+from motorpool.codecs.devices import CODECS
 
 EMAIL, PASSWORD = "MOTORPOOL_BENCH_EMAIL", "MOTORPOOL_BENCH_PASSWORD"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="what to measure (see --list)")
+    parser.add_argument(
+        "scenarios",
+        nargs="*",
+        metavar="SCENARIO",
+        help=f"what to measure (see --list); default: {' '.join(DEFAULT)}, within 15 minutes",
+    )
     parser.add_argument("--list", action="store_true", help="name the scenarios and end")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as JSON")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write figures and plots there as one page")
     parser.add_argument(
-        "--compare", type=Path, metavar="FILE", help="show the differences from an earlier --json"
+        "--compare",
+        nargs=2,
+        metavar=("A", "B"),
+        help="measure A and B by turns: addresses, folders with checkouts, or files of earlier --json",
+    )
+    parser.add_argument("--repeats", type=int, default=5, help="turns of --compare (default 5)")
+    parser.add_argument(
+        "--baseline", action="store_true", help="keep the figures as bench/baseline.json, and in the docs"
     )
     parser.add_argument("--seconds", type=float, help="length of each measured span (default: by scenario)")
     parser.add_argument(
@@ -80,11 +97,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", metavar="NUMBERS", help="console: these jobs only: 4,5 (default: everything)"
     )
-    parser.add_argument("--server", metavar="URL", help="trips: another server with Traccar's API")
+    parser.add_argument("--clients", type=int, default=1, help="processes of clients (default 1)")
+    parser.add_argument(
+        "--ramp", action="store_true", help="ingest: also the highest rate whose p99 is within --bound"
+    )
+    parser.add_argument(
+        "--bound", type=float, default=100.0, metavar="MS", help="of --ramp, in milliseconds (default 100)"
+    )
+    parser.add_argument("--sockets", type=int, default=200, help="WebSockets of websocket (default 200)")
+    parser.add_argument("--vehicles", type=int, default=2000, help="fleet of mixed and storm (default 2000)")
+    parser.add_argument("--server", metavar="URL", help="measure this server with Traccar's API")
     parser.add_argument("--email", help=f"its account for --server (or {EMAIL})")
     parser.add_argument("--password", help=f"better given by {PASSWORD}: others see the command line")
     parser.add_argument(
-        "--device-port", type=int, default=0, help="of its devices (default: the usual one of the protocol)"
+        "--port",
+        action="append",
+        default=[],
+        metavar="PROTOCOL=PORT",
+        help="of its devices, where it is not the usual one: jt808=5015",
+    )
+    parser.add_argument(
+        "--database-pid",
+        type=int,
+        metavar="PID",
+        help="its PostgreSQL on this machine, to count its CPU",
     )
 
 
@@ -96,22 +132,9 @@ def run(args: argparse.Namespace) -> int:
         for name in names():
             console.print(f"[bold]{name}[/]  {scenario(name).TITLE}", highlight=False)
         return 0
-    unknown = [name for name in args.scenarios if name not in names()]
-    if unknown or not args.scenarios:
-        problem = f"no scenario {', '.join(unknown)}" if unknown else "name a scenario"
-        sys.stderr.write(f"motorpool bench: {problem}; there are {', '.join(names())}\n")
-        return 2
-    try:
-        before = read_figures(args.compare) if args.compare else []
-    except (OSError, msgspec.MsgspecError) as error:
-        sys.stderr.write(f"motorpool bench: cannot read {args.compare}: {error}\n")
-        return 2
-    try:
-        jobs = tuple(int(number) for number in args.jobs.split(",")) if args.jobs else ()
-    except ValueError:
-        jobs = (0,)
-    if not set(jobs) <= set(NUMBERS):
-        sys.stderr.write(f"motorpool bench: --jobs takes numbers of {', '.join(map(str, NUMBERS))}\n")
+    chosen = args.scenarios or list(DEFAULT)
+    if problem := _problem(args, chosen):
+        sys.stderr.write(f"motorpool bench: {problem}\n")
         return 2
     options = Options(
         seconds=args.seconds,
@@ -135,23 +158,104 @@ def run(args: argparse.Namespace) -> int:
         cameras=args.cameras,
         days=args.days,
         kinds=tuple(name.strip() for name in args.kinds.split(",")) if args.kinds else (),
-        jobs=jobs,
+        jobs=tuple(int(number) for number in args.jobs.split(",")) if args.jobs else (),
         server=args.server,
         email=args.email or os.environ.get(EMAIL, ""),
         password=args.password or os.environ.get(PASSWORD, ""),
-        device_port=args.device_port,
+        ports=_ports(args.port),
+        database_pid=args.database_pid,
+        clients=args.clients,
+        ramp=args.ramp,
+        bound_ms=args.bound,
+        sockets=args.sockets,
+        vehicles=args.vehicles,
     )
-    summary = Summary(machine.facts())
+    facts = {**machine.facts(), "date": time.strftime("%Y-%m-%d", time.gmtime())}
+    summary = Summary(facts | ({"server": args.server} if args.server else {}))
+    changes: list[Change] = []
     with _interrupted_by_sigterm():
-        failed = _measure(args.scenarios, options, summary, console)
-    console.print(_table(summary))
-    if before:
-        console.print(_difference_table(differences(before, summary.figures)))
+        if args.compare:
+            changes, failed = _compare(args, chosen, options, summary, console)
+            console.print(change_table(changes, *args.compare))
+        else:
+            last_start = math.inf if args.scenarios else time.monotonic() + DEFAULT_SECONDS
+            failed = _measure(chosen, options, summary, console, last_start)
+            console.print(figure_table(summary))
     for note in summary.notes:
         console.print(f"· {note}", highlight=False, markup=False)
     if args.json:
-        summary.write(args.json)
+        summary.write(args.json, changes)
+    if args.html:
+        write_page(args.html, summary, changes)
+    if args.baseline and not failed:
+        baseline.keep(summary)
     return 1 if failed else 0
+
+
+def _problem(args: argparse.Namespace, chosen: Sequence[str]) -> str | None:
+    """Return what is wrong with the command line, None if nothing is."""
+    unknown = [name for name in chosen if name not in names()]
+    if unknown:
+        return f"no scenario {', '.join(unknown)}; there are {', '.join(names())}"
+    foreign = [name for name in names() if scenario(name).SERVER == "any"]
+    if args.server and (others := [name for name in chosen if name not in foreign]):
+        return f"{', '.join(others)} cannot measure another server; --server is for {', '.join(foreign)}"
+    if args.server and args.baseline:
+        return "the baseline is of servers that the bench starts"
+    if args.jobs and not set(args.jobs.split(",")) <= set(map(str, NUMBERS)):
+        return f"--jobs takes numbers of {', '.join(map(str, NUMBERS))}"
+    try:
+        _ports(args.port)
+    except ValueError:
+        return "--port takes a protocol and its port, such as jt808=5015"
+    if args.compare:
+        return _comparison_problem(args, chosen, foreign)
+    return None
+
+
+def _comparison_problem(
+    args: argparse.Namespace, chosen: Sequence[str], foreign: Sequence[str]
+) -> str | None:
+    if args.server or args.baseline:
+        return "--compare names its servers itself, and is no baseline"
+    if args.repeats < 1:
+        return "--repeats takes a number of turns"
+    if inside := [name for name in chosen if scenario(name).SERVER == "none"]:
+        return f"{', '.join(inside)} measures this program itself, not a server that could be compared"
+    own = [name for name in chosen if name not in foreign]
+    if own and any(word.startswith("http") for word in args.compare):
+        return f"{', '.join(own)} cannot measure another server"
+    try:
+        check_sides(args.compare)
+    except BenchError as error:
+        return str(error)
+    return None
+
+
+def _ports(words: Sequence[str]) -> dict[str, int]:
+    """Return ports by protocol. Raises ValueError: one is not such as jt808=5015."""
+    pairs = [word.partition("=") for word in words]
+    if any(name not in CODECS for name, _, _ in pairs):
+        raise ValueError
+    return {name: int(port) for name, _, port in pairs}
+
+
+def _compare(
+    args: argparse.Namespace, chosen: list[str], options: Options, summary: Summary, console: Console
+) -> tuple[list[Change], bool]:
+    """Compare two sides; return the changes, and whether one could not be measured."""
+    failed = False
+
+    def measure(side: str, asked: Options) -> Sequence[Figure]:
+        nonlocal failed
+        console.print(f"· {side}", highlight=False, markup=False)
+        one = Summary(summary.machine)
+        failed |= _measure(chosen, asked, one, console)
+        notes = (f"{side}: {note}" for note in one.notes)
+        summary.notes += [note for note in notes if note not in summary.notes]
+        return one.figures
+
+    return compare_sides(args.compare, options, args.repeats, measure), failed
 
 
 @contextmanager
@@ -172,12 +276,20 @@ def _interrupted_by_sigterm() -> Iterator[None]:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _measure(chosen: list[str], options: Options, summary: Summary, console: Console) -> bool:
-    """Run the scenarios in turn; return whether one could not be measured."""
+def _measure(
+    chosen: list[str], options: Options, summary: Summary, console: Console, last_start: float = math.inf
+) -> bool:
+    """Run the scenarios in turn; return whether one could not be measured.
+
+    None begins after `last_start` (`time.monotonic`).
+    """
     failed = False
     columns = (TextColumn("{task.fields[scenario]}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TextColumn("{task.description}"), console=console, transient=True) as progress:
         for name in chosen:
+            if time.monotonic() > last_start:
+                summary.note(f"{name}: left out, since the others took so long; name it to measure it")
+                continue
             module = scenario(name)
             task = progress.add_task("", total=module.STEPS, scenario=name)
             begun = 0
@@ -191,45 +303,10 @@ def _measure(chosen: list[str], options: Options, summary: Summary, console: Con
 
             try:
                 module.run(options, summary, step)
+            except NotThereError as error:
+                summary.add_absent(name, "all", "", str(error))
             except BenchError as error:
                 summary.note(f"{name}: {error}")
                 failed = True
             progress.update(task, completed=module.STEPS, description="")
     return failed
-
-
-def _table(summary: Summary) -> Table:
-    table = Table("scenario", "metric")
-    for title in ("value", "unit", "reference", "ratio", "must"):
-        table.add_column(title, justify="right" if title in ("value", "ratio", "must") else "left")
-    for figure in summary.figures:
-        table.add_row(
-            figure.scenario,
-            figure.metric,
-            f"{figure.value:,.6g}",
-            figure.unit,
-            figure.reference or "",
-            "" if figure.ratio is None else f"{figure.ratio:.3g}",
-            _verdict(summary, figure),
-        )
-    return table
-
-
-def _verdict(summary: Summary, figure: Figure) -> str:
-    """Format the goals of a figure, green or red."""
-    shown = []
-    for goal in summary.goals_of(figure):
-        met = goal.is_met(figure)
-        shown.append(f"[{'green' if met else 'bold red'}]{goal} {'✓' if met else '✗'}[/]")
-    return "  ".join(shown)
-
-
-def _difference_table(found: list[Difference]) -> Table:
-    table = Table("scenario", "metric", title="differences (ratios where there are, else values)")
-    for title in ("before", "now", "unit", "change"):
-        table.add_column(title, justify="left" if title == "unit" else "right")
-    for difference in found:
-        change = "" if difference.change is None else f"{difference.change:+.1%}"
-        before, after = f"{difference.before:,.4g}", f"{difference.after:,.4g}"
-        table.add_row(difference.scenario, difference.metric, before, after, difference.unit, change)
-    return table

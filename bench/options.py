@@ -1,7 +1,7 @@
 """Options of a bench run, and the protocol of a scenario."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -51,12 +51,24 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     jobs: tuple[int, ...] = ()
     """Numbers of the jobs that `console` does, and it measures nothing else; none: it measures all."""
     server: str | None = None
-    """Address of the server that `trips` measures; None: one of its own."""
+    """Address of the server to be measured; None: one that the scenario starts."""
     email: str = ""
     """The account there."""
     password: str = ""
-    device_port: int = 0
-    """Port of its devices; 0: the usual one of the protocol."""
+    ports: dict[str, int] = {}
+    """Ports of its devices by protocol, where they are not the usual ones."""
+    database_pid: int | None = None
+    """Process of its PostgreSQL, if that runs on this machine and its CPU and memory are of interest."""
+    clients: int = 1
+    """Processes that the clients of `ingest`, `api` and `websocket` are spread over."""
+    ramp: bool = False
+    """Whether `ingest` also looks for the highest rate within `bound_ms`."""
+    bound_ms: float = 100.0
+    """Latency that 99 of 100 messages keep at the highest rate."""
+    sockets: int = 200
+    """WebSockets of the scenario `websocket`."""
+    vehicles: int = 2000
+    """Fleet of the scenarios `mixed` and `storm`."""
 
     def span(self, usual: float) -> float:
         """Return the length of a span whose default is `usual` seconds."""
@@ -72,6 +84,8 @@ class Scenario(Protocol):
 
     TITLE: str
     """One line for `--list`."""
+    SERVER: Literal["none", "own", "any"]
+    """Whether it measures this process, a server that it starts, or any server that `--server` names."""
     STEPS: int
     """Number of calls of `step` in `run`."""
 
@@ -85,3 +99,7 @@ class Scenario(Protocol):
 
 class BenchError(Exception):
     """A scenario cannot be run here; the text is one sentence for the operator."""
+
+
+class NotThereError(BenchError):
+    """The server has nothing of what a scenario measures."""

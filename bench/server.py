@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import os
 import secrets
 import subprocess
@@ -18,6 +19,7 @@ import httpx
 
 from motorpool.bench import machine
 from motorpool.bench.free_ports import free_server_port
+from motorpool.bench.measured_server import MeasuredServer
 from motorpool.bench.options import BenchError
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.media.jt1078 import MEDIA_PORTS
@@ -49,11 +51,32 @@ class ServerProcess(Protocol):
         """Send SIGKILL."""
 
 
+_checkouts: list[Path] = []
+"""The last is that whose servers are started; none: this one's."""
+
+
+@contextlib.contextmanager
+def servers_of(checkout: Path) -> Iterator[None]:
+    """Start servers of another checkout during the block: by its environment, or by this one without."""
+    _checkouts.append(checkout)
+    try:
+        yield
+    finally:
+        _checkouts.pop()
+
+
 def start_process(folder: Path, environment: Mapping[str, str], *options: str) -> ServerProcess:
     """Start `motorpool serve` with options in this folder; it logs to the file server.log there."""
+    python = sys.executable
+    if _checkouts:
+        own = _checkouts[-1] / ".venv" / "bin" / "python"
+        python = str(own) if own.exists() else python
+        environment = {**environment, "PYTHONPATH": str(_checkouts[-1] / ".src")}
+        # Only for browsers, and older versions refuse the value.
+        environment.pop("MOTORPOOL_MAP_TILES", None)
     with (folder / LOG_FILE).open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "motorpool", "serve", *options],
+            [python, "-m", "motorpool", "serve", *options],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -62,8 +85,11 @@ def start_process(folder: Path, environment: Mapping[str, str], *options: str) -
         )
 
 
-class Server:
+class Server(MeasuredServer):
     """A running server on loopback, with an administrator."""
+
+    is_own = True
+    email = EMAIL
 
     def __init__(self, start: Callable[[], ServerProcess], folder: Path, port: int, database: str) -> None:
         self._start = start
@@ -76,10 +102,9 @@ class Server:
         self.password = ""
         self._database = database
 
-    @property
-    def jt808_port(self) -> int:
-        """Port for JT/T 808 terminals."""
-        return CODECS["jt808"].port + self.offset
+    def port(self, protocol: str) -> int:
+        """Return the port for devices of a protocol."""
+        return CODECS[protocol].port + self.offset
 
     @property
     def media_ports(self) -> tuple[int, int]:
@@ -87,18 +112,9 @@ class Server:
         return MEDIA_PORTS["live"] + self.offset, MEDIA_PORTS["playback"] + self.offset
 
     @property
-    def osmand_port(self) -> int:
-        """Port for OsmAnd requests."""
-        return CODECS["osmand"].port + self.offset
-
-    @property
     def log(self) -> str:
         """Everything the server has logged."""
         return (self.folder / LOG_FILE).read_text(encoding="utf-8", errors="replace")
-
-    def client(self) -> httpx.Client:
-        """Make an HTTP client that is logged in as the administrator."""
-        return httpx.Client(base_url=f"{self.url}/api", auth=(EMAIL, self.password), timeout=60.0)
 
     def cpu_seconds(self) -> float:
         """Return the CPU of the server process, without PostgreSQL."""
@@ -113,9 +129,14 @@ class Server:
         return machine.resident_bytes(self.process.pid)
 
     def database_cpu_seconds(self) -> float:
-        """Return the CPU of all running processes of the embedded PostgreSQL."""
+        """Return the CPU of all running processes of the embedded PostgreSQL; NaN if it has another."""
         postmaster = self._postmaster()
-        return 0.0 if postmaster is None else machine.tree_cpu_seconds(postmaster)
+        return math.nan if postmaster is None else machine.tree_cpu_seconds(postmaster)
+
+    def database_bytes(self) -> float:
+        """Return the memory of the embedded PostgreSQL; NaN if it has another."""
+        postmaster = self._postmaster()
+        return math.nan if postmaster is None else machine.tree_bytes(postmaster)
 
     def database_settings(self) -> dict[str, str]:
         """Read the settings that the embedded PostgreSQL was started with (`-c name=value`)."""

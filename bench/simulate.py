@@ -16,6 +16,7 @@ import trio
 from motorpool.bench.demo.program import run_demo
 from motorpool.bench.replay import replay
 from motorpool.bench.target import Account, RegistrationRefused, Target, register
+from motorpool.bench.vehicles.cab import Cab
 from motorpool.bench.vehicles.fleet import Fleet, plan_fleet
 from motorpool.bench.vehicles.tracked_vehicle import plan_trackers
 from motorpool.bench.vehicles.trackers import TRACKERS
@@ -52,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--port-offset", type=int, default=0, help="added to every device port (default 0)")
     add("--vehicles", type=int, default=5, help="JT/T 808 vehicles with cameras (default 5)")
     add("--protocol", metavar="NAME", help="the vehicles have trackers of this protocol instead (gps103, …)")
+    add("--model", metavar="NAME", help="the trackers have this maker's ways of it; with --protocol")
     add("--udp", action="store_true", help="the trackers send datagrams; with --protocol")
     add("--phones", type=int, default=0, help="OsmAnd phones (default 0)")
     add("--channels", type=int, default=2, help="cameras of a vehicle (default 2)")
@@ -60,6 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--h265", type=int, default=0, metavar="COUNT", help="vehicles that send H.265 (default 0)")
     add("--stamped", action="store_true", help="the squares in the pictures hold the time, not the number")
     add("--alarms", type=float, default=0.0, help="seconds between alarms with files (default: none)")
+    add("--talk-answer", type=Path, metavar="FILE", help="what drivers say: WAV, 16 bit, mono, 8 kHz")
+    add("--talk-folder", type=Path, metavar="DIR", help="write what drivers hear there, as WAV")
     add("--seed", type=int, default=1, help="another seed is another fleet (default 1)")
     add("--replay", type=Path, metavar="FILE", help="play back what `serve --record` wrote, instead")
     add("--speed", type=float, default=1.0, help="of the replay: 2 is twice as fast (default 1)")
@@ -163,9 +167,13 @@ def find_fleet(args: argparse.Namespace) -> Fleet:
     for name, least, most in limits:
         if not least <= getattr(args, name) <= most:
             raise WrongArguments(f"--{name} must lie between {least:g} and {most:g}")
-    if args.protocol not in (None, "jt808", "osmand"):
+    if args.model or args.protocol not in (None, "jt808", "osmand"):
         if args.protocol not in TRACKERS:
-            raise WrongArguments(f"--protocol must be one of jt808, osmand, {', '.join(sorted(TRACKERS))}")
+            raise WrongArguments(f"--protocol must be one of osmand, {', '.join(sorted(TRACKERS))}")
+        models = TRACKERS[args.protocol].models
+        if args.model and args.model not in models:
+            known = f"one of {', '.join(models)}" if models else "left out"
+            raise WrongArguments(f"--model must be {known} with --protocol {args.protocol}")
         if args.udp and not CODECS[args.protocol].udp:
             raise WrongArguments(f"{args.protocol} is not served over UDP")
         trackers = plan_trackers(
@@ -174,6 +182,7 @@ def find_fleet(args: argparse.Namespace) -> Fleet:
             interval_seconds=args.interval,
             seed=args.seed,
             udp=args.udp,
+            model=args.model or "",
         )
         return Fleet((), plan_fleet(vehicles=0, phones=args.phones, seed=args.seed).phones, trackers)
     if args.udp:
@@ -192,7 +201,24 @@ def find_fleet(args: argparse.Namespace) -> Fleet:
         frames_per_second=args.fps,
         stamped=args.stamped,
         alarm_seconds=args.alarms,
+        cab=find_cab(args),
     )
+
+
+def find_cab(args: argparse.Namespace) -> Cab:
+    """Return what is said and heard in talks.
+
+    Raises:
+        WrongArguments: the answer is no such file, or the folder is none.
+    """
+    if args.talk_folder is not None and not args.talk_folder.is_dir():
+        raise WrongArguments(f"--talk-folder: {args.talk_folder} is no folder")
+    cab = Cab(answer=args.talk_answer, folder=args.talk_folder)
+    try:
+        cab.read_answer()
+    except (OSError, ValueError) as error:
+        raise WrongArguments(f"--talk-answer: {error}") from error
+    return cab
 
 
 def find_account(args: argparse.Namespace, environ: Mapping[str, str]) -> Account | None:

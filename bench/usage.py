@@ -1,28 +1,29 @@
-"""CPU and memory that a server of the bench and its database use."""
+"""CPU and memory that a measured server and its database use."""
 
+import math
 import time
 
 import msgspec
 
-from motorpool.bench.server import Server
+from motorpool.bench import machine
+from motorpool.bench.measured_server import MeasuredServer
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """The counters at one instant."""
+    """The counters at one instant; NaN where they cannot be known."""
 
     instant: float
     """`time.perf_counter`."""
     server_seconds: float
     database_seconds: float
-    """Of the embedded PostgreSQL."""
     waiting_seconds: float
     """Time in which the server waited for a core."""
-    resident_bytes: int
+    resident_bytes: float
     """Of the server alone."""
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Shares of a core used between two readings."""
+    """Shares of a core used between two readings; NaN where they cannot be known."""
 
     seconds: float
     server_share: float
@@ -31,8 +32,16 @@ class Usage(msgspec.Struct, frozen=True):
     waiting_share: float
     """Share of the time in which the server was runnable and had no core."""
 
+    def server_us(self, count: float) -> float:
+        """Return the CPU microseconds of the server for each of `count` pieces of work."""
+        return self.server_share * self.seconds / max(1, count) * 1e6
 
-def read_usage(server: Server) -> Reading:
+    def database_us(self, count: float) -> float:
+        """Return the CPU microseconds of the database for each of `count` pieces of work."""
+        return self.database_share * self.seconds / max(1, count) * 1e6
+
+
+def read_usage(server: MeasuredServer) -> Reading:
     """Read the counters now."""
     return Reading(
         time.perf_counter(),
@@ -41,6 +50,12 @@ def read_usage(server: Server) -> Reading:
         server.waiting_seconds(),
         server.resident_bytes(),
     )
+
+
+def read_process(pid: int) -> Reading:
+    """Read the counters of a process that is no measured server."""
+    nan = math.nan
+    return Reading(time.perf_counter(), machine.cpu_seconds(pid), nan, nan, nan)
 
 
 def usage_between(first: Reading, second: Reading) -> Usage:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from motorpool.bench.jobs import acting, past, setting_up, watching
+from motorpool.bench.jobs import acting, answering, past, setting_up, watching
 from motorpool.bench.jobs.hand import Hand
 from motorpool.bench.jobs.scene import Scene
 
@@ -47,6 +47,7 @@ JOBS = (
     Job(6, "yesterday as a file", 4, 3, 1.5, past.export_by_hand, past.export_by_keys),
     Job(7, "stop an engine", 4, 3, 1, acting.stop_by_hand, acting.stop_by_keys),
     Job(8, "a zone with a notice", 7, None, 1, setting_up.draw_zone, None),
+    Job(9, "answer a ticket", 4, 6, 1, answering.answer_by_hand, answering.answer_by_keys),
     Job(10, "connect a tracker", 5, None, 3, setting_up.connect_tracker, None),
 )
 NUMBERS = tuple(job.number for job in JOBS)

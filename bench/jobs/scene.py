@@ -91,6 +91,13 @@ class Scene:
         body = {"name": name, "uniqueId": name, "attributes": {"channels": 2}}
         self._client.post("/devices", json=body).raise_for_status()
 
+    def add_ticket(self, subject: str) -> None:
+        """Make a ticket of the most urgent priority that nobody has."""
+        company = self.rows("/companies")[0]["id"]
+        priority = min(self.rows("/ticketpriorities", companyId=company), key=lambda row: row["level"])
+        body = {"companyId": company, "subject": subject, "priorityId": priority["id"]}
+        self._client.post("/tickets", json=body).raise_for_status()
+
     def report(self, unique_id: str, latitude: float, longitude: float, **values: str) -> None:
         """Report as a phone does (OsmAnd)."""
         place = {"id": unique_id, "lat": str(latitude), "lon": str(longitude)}

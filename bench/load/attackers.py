@@ -14,8 +14,8 @@ import trio
 
 from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import AttackLoad, AttackResult, Mark
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit
 
 FORM = "application/x-www-form-urlencoded"

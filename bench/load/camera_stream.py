@@ -4,8 +4,8 @@ import socket
 import time
 
 from motorpool.bench.vehicles.jt808.platform_messages import LiveVideoRequest
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.bench.vehicles.media_loop import LOOP_MS, LOOP_SECONDS, LoopUnit
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 
 TIMEOUT_SECONDS = 30.0
 

@@ -32,7 +32,8 @@ class CommandedTerminals:
         self._sockets: dict[int, socket.socket] = {}
         self._index_of: dict[int, int] = {}
         self._terminals = [
-            Terminal(phone, 2019 if is_modern(index) else 2013) for index, phone in enumerate(load.phones)
+            Terminal(phone, 2019 if is_modern(index, phone) else 2013)
+            for index, phone in enumerate(load.phones)
         ]
         self._arrivals = [0.0] * len(load.phones)
         self._repeated = 0

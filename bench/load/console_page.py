@@ -229,7 +229,7 @@ def _is_map_library(address: str) -> bool:
 
 
 @contextmanager
-def _open_page(url: str, email: str, password: str, width: int) -> Iterator["Page"]:
+def open_page(url: str, email: str, password: str, width: int) -> Iterator["Page"]:
     """Open a page of a browser that has nothing in its cache but a session; narrow ones are a phone's."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - needs the dev extra
 
@@ -258,7 +258,7 @@ def main() -> int:
     args = parser.parse_args()
     view: FleetView | WallView
     password = os.environ["MOTORPOOL_BROWSER_PASSWORD"]
-    with _open_page(args.url, args.email, password, args.width) as page:
+    with open_page(args.url, args.email, password, args.width) as page:
         if args.tiles:
             view = view_wall(page, args.url, args.tiles, args.seconds)
         else:

@@ -13,10 +13,11 @@ from datetime import datetime
 
 import msgspec
 
+from motorpool.bench.latencies import Latencies
 from motorpool.bench.load.messages import LocationMessages
-from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
-from motorpool.bench.load.plan import CrossingLoad, CrossingResult, Mark
-from motorpool.bench.load.terminals import Terminals, result_of, run_span
+from motorpool.bench.load.output import raise_file_limit, write_message
+from motorpool.bench.load.plan import CrossingLoad, CrossingResult, Mark, Span
+from motorpool.bench.load.terminals import Terminals, measure, run_span
 from motorpool.bench.load.watching_socket import WatchingSocket
 
 EVERY = 10
@@ -77,24 +78,16 @@ class TimedTerminals(Terminals):
 def run_load(load: CrossingLoad) -> CrossingResult:
     """Connect, warm up, measure, and wait for the last events."""
     terminals = TimedTerminals(load)
-    watching = WatchingSocket(load.terminals.host, load.http_port, load.token, '"events"')
+    watching = WatchingSocket(load.terminals.host, load.http_port, ("Cookie", load.cookie), '"events"')
     watching.start()
     terminals.connect()
     if not watching.accepted.wait(30.0):
         raise ConnectionError(f"no WebSocket: {watching.error or 'not accepted'}")
     write_message(Mark("ready"))
     plan = load.terminals
-    run_span(plan, terminals, plan.warm_seconds)
-    terminals.latencies = array("d")
-    terminals.late = 0
+    run_span(Span(seconds=plan.warm_seconds, rate=plan.rate), terminals)
     write_message(Mark("begin"))
-    begin, cpu = time.perf_counter(), time.process_time()
-    run_span(plan, terminals, plan.seconds)
-    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
-    write_message(Mark("end"))
-    measured, terminals.latencies = terminals.latencies, array("d")
-    terminals.settle()
-    terminals.latencies = measured
+    measured = measure(Span(seconds=plan.seconds, rate=plan.rate), terminals)
     expected = {
         (load.device_ids[index], plan.first_epoch + number): sent_at
         for index, times in enumerate(terminals.times)
@@ -107,17 +100,15 @@ def run_load(load: CrossingLoad) -> CrossingResult:
             break
         time.sleep(0.2)
     came = crossings(tuple(watching.received))
-    latencies = sorted(
-        came[key] - sent_at for key, sent_at in expected.items() if key in came and sent_at >= begin
-    )
+    latencies = [
+        came[key] - sent_at for key, sent_at in expected.items() if key in came and sent_at >= measured.start
+    ]
     return CrossingResult(
-        terminals=result_of(plan, terminals, seconds, cpu / seconds),
+        terminals=measured,
         events=len(latencies),
         missing=len(expected.keys() - came.keys()),
         unexpected=len(came.keys() - expected.keys()),
-        p50_ms=percentile_ms(latencies, 0.50),
-        p99_ms=percentile_ms(latencies, 0.99),
-        worst_ms=percentile_ms(latencies, 1.0),
+        latencies=Latencies.of(latencies),
     )
 
 

@@ -22,13 +22,15 @@ from motorpool.bench.load.fuzz_samples import (
     media_streams,
     osmand_requests,
     terminal_messages,
+    tracker_messages,
 )
 from motorpool.bench.load.mutations import mutated, mutated_text
 from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import FuzzLoad, FuzzResult, Mark
+from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.frames import Identity, encode_frame
 
-CONNECTIONS = {"jt808": 4, "osmand": 4, "media": 4, "http": 4}
+CONNECTIONS = {"jt808": 4, "trackers": 4, "osmand": 4, "media": 4, "http": 4}
 """Connections to each kind of port at a time."""
 MESSAGES_OF_A_CONNECTION = 20
 ANSWER_SECONDS = 20.0
@@ -39,7 +41,9 @@ ANONYMOUS_SHARE = 0.3
 REQUESTED_SHARE = 0.3
 """Of media connections: the video is requested before."""
 TERMINAL_PAUSE_SECONDS = 0.004
-"""Between two messages of a connection to the JT/T 808 port, which would take all the server's time."""
+"""Between two messages of a terminal or tracker, which would take all the server's time."""
+RESEALED_SHARE = 0.7
+"""Of trackers' messages: with a right check value after the mutation, where the protocol has one."""
 RAW_SHARE = 0.2
 """Of JT/T 808 messages: mutated with their frame, not within it."""
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3})")
@@ -63,6 +67,7 @@ class Fuzz:
         self._end = trio.current_time() + self._load.seconds
         senders = {
             "jt808": self._fuzz_terminals,
+            "trackers": self._fuzz_trackers,
             "osmand": self._fuzz_osmand,
             "media": self._fuzz_media,
             "http": self._fuzz_http,
@@ -105,6 +110,26 @@ class Fuzz:
                     frame = encode_frame(identity, message_id, serial, mutated(source, body)[:1023])
                 await stream.send_all(frame)
                 self._sent["jt808"] += 1
+                await trio.sleep(TERMINAL_PAUSE_SECONDS)
+            await stream.send_eof()
+            await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
+
+    async def _fuzz_trackers(self) -> None:
+        source = self._source
+        tracker = source.choice(self._load.trackers)
+        login, *messages = tracker_messages(tracker.protocol, tracker.unique_id, tracker.model)
+        codec = CODECS[tracker.protocol]()
+        stream = await trio.open_tcp_stream(self._load.host, tracker.port)
+        async with stream, trio.open_nursery() as nursery:
+            nursery.start_soon(_discard, stream)
+            await stream.send_all(login)
+            for _ in range(MESSAGES_OF_A_CONNECTION):
+                message = mutated(source, source.choice(messages))
+                if source.random() < RESEALED_SHARE:
+                    message = codec.reseal(message)
+                await stream.send_all(message)
+                self._sent["trackers"] += 1
                 await trio.sleep(TERMINAL_PAUSE_SECONDS)
             await stream.send_eof()
             await trio.sleep(0.01)

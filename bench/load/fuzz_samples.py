@@ -11,10 +11,12 @@ from urllib.parse import quote
 import msgspec
 
 from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_items, encode_location
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
+from motorpool.bench.vehicles.route import VehicleState
+from motorpool.bench.vehicles.trackers import new_tracker
 from motorpool.codecs.devices.jt808.frames import decode_frame, new_framer
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
 
 CALENDAR = (
@@ -161,6 +163,16 @@ def media_streams(phone: str) -> list[bytes]:
                 packets.append(sender.encode(AccessUnit(1, sound, False, at, bytes(range(160)))))
             made.append(b"".join(packets))
     return made
+
+
+@cache
+def tracker_messages(protocol: str, unique_id: str, model: str) -> list[bytes]:
+    """Return the login of a tracker, which may be empty, then all that it sends."""
+    tracker = new_tracker(protocol, unique_id, model)
+    state = VehicleState(52.5, 13.4, 12.0, 92.0, 12_345.0, 0.0, 0.0)
+    login = tracker.login()
+    others = (login, tracker.heartbeat(), tracker.position(datetime.now(UTC), state))
+    return [login, *filter(None, others)]
 
 
 @cache

@@ -13,9 +13,13 @@ LOGIN_SERIAL = 0xFFFF
 """A serial that no later message has: those count from 0."""
 
 
-def is_modern(index: int) -> bool:
-    """Return whether the terminal with this index uses the 2019 version: every second one does."""
-    return index % 2 == 1
+def is_modern(index: int, phone: str) -> bool:
+    """Return whether the terminal with this index uses the 2019 version: every second one does.
+
+    Those with twelve digits do not, which fill the field of the 2013 version: there are servers that know a
+    terminal by all digits of the field.
+    """
+    return index % 2 == 1 and len(phone) < 12
 
 
 def connect_terminals(
@@ -35,7 +39,7 @@ def connect_terminals(
                 connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 sockets.append(connected)
                 if logged_in:
-                    connected.sendall(_authentication(phone, is_2019=is_modern(index)))
+                    connected.sendall(authentication(phone, is_2019=is_modern(index, phone)))
             if logged_in:
                 for connected, phone in zip(sockets[first:], batch, strict=True):
                     _await_answer(connected, phone)
@@ -59,7 +63,8 @@ def _await_answer(connected: socket.socket, phone: str) -> None:
         delimiters += piece == b"~"
 
 
-def _authentication(phone: str, *, is_2019: bool) -> bytes:
+def authentication(phone: str, *, is_2019: bool) -> bytes:
+    """Return the message by which a terminal logs in."""
     code = b"bench"
     body = bytes((len(code),)) + code + bytes(15) + b"1.0".ljust(20, b"\0") if is_2019 else code
     return encode_frame(Identity.from_digits(phone, is_2019=is_2019), 0x0102, LOGIN_SERIAL, body)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from struct import Struct
 
 from motorpool.codecs.checksums import xor8
+from motorpool.codecs.devices.jt808.terminal_messages import LOCATION
 
 _BODY = Struct(">IIIIHHH")
 _ITEMS = bytes.fromhex(
@@ -86,7 +87,21 @@ def is_accepted(answer: bytes) -> bool:
     """Whether these bytes are one general answer (0x8001) with result 0 to a location."""
     if answer[:1] != b"~" or answer[-1:] != b"~" or answer[1:3] != b"\x80\x01":
         return False
-    if b"}" in answer:
-        answer = answer.replace(b"}\x02", b"~").replace(b"}\x01", b"}")
-    # … answered serial WORD, answered id WORD, result BYTE, check BYTE, delimiter
-    return answer[-5:-2] == b"\x02\x00\x00"
+    return _general(answer[1:-1]) == (LOCATION, 0)
+
+
+def general_answers(received: bytes) -> tuple[list[tuple[int, int]], bytes]:
+    """Return the general answers among received frames, and the part of a frame that is left.
+
+    An answer is the id of the message that it is for, and its result.
+    """
+    *whole, rest = received.split(b"~")
+    found = [_general(content) for content in whole if content[:2] == b"\x80\x01"]
+    return found, b"~" + rest if rest else b""
+
+
+def _general(content: bytes) -> tuple[int, int]:
+    if b"}" in content:
+        content = content.replace(b"}\x02", b"~").replace(b"}\x01", b"}")
+    # … answered serial WORD, answered id WORD, result BYTE, check BYTE
+    return int.from_bytes(content[-4:-2], "big"), content[-2]

@@ -5,24 +5,36 @@ from datetime import datetime
 import msgspec
 
 from motorpool.bench.checks.media_integrity import Findings
+from motorpool.bench.latencies import Latencies, Timed
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """What the clients of a load program do next: one line on its standard input, once they are connected."""
+
+    seconds: float
+    rate: float = 0.0
+    """Messages a second of all clients of the program, each sent when it is due, in an open loop; 0: each
+    client sends again as soon as it was answered, in a closed loop."""
+    start: float = 0.0
+    """When it begins, by `time.perf_counter`, which the processes of a machine share; 0: now."""
 
 
 class TerminalLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """Input of `bench.load.terminals`: one line on its standard input."""
+    """Input of `bench.load.terminals`: one line on its standard input. Any further line is a Span."""
 
     host: str
     port: int
     phones: tuple[str, ...]
     """One terminal each; every second one uses the 2019 version."""
-    mode: str
-    """"saturate": each terminal sends as soon as it was answered. "paced": `rate` messages a second in all.
-    "echo": as saturate, with 100 arbitrary bytes."""
+    mode: str = ""
+    """For a load without spans. "saturate": each terminal sends as soon as it was answered. "paced": `rate`
+    messages a second in all. "echo", with spans, too: as saturate, with 100 arbitrary bytes."""
     protocol: str = "jt808"
     """Another than JT/T 808 is for `bench.load.trackers`; `phones` are its unique ids then."""
     udp: bool = False
     """Whether the trackers send datagrams."""
-    seconds: float
-    """Measured time, after the warm-up."""
+    seconds: float = 0.0
+    """Measured time, after the warm-up; 0: spans follow."""
     warm_seconds: float = 1.0
     rate: float = 0.0
     first_epoch: float = 0.0
@@ -38,8 +50,12 @@ class Mark(msgspec.Struct, frozen=True, tag="mark"):
     """"ready": all are connected and logged in. "begin", "end": of the measured span."""
 
 
-class TerminalResult(msgspec.Struct, frozen=True, kw_only=True, tag="terminals"):
-    """Result of a TerminalLoad."""
+class TerminalResult(Timed, frozen=True, kw_only=True, tag="terminals"):
+    """Result of a TerminalLoad, or of a Span of one.
+
+    In an open loop latencies count from when a message was due, those that were answered after the span
+    included; one that could not be sent within the span has the time it had waited.
+    """
 
     seconds: float
     answers: int
@@ -48,14 +64,24 @@ class TerminalResult(msgspec.Struct, frozen=True, kw_only=True, tag="terminals")
     """Answers with a result other than success."""
     late: int
     """Paced messages delayed because the previous one was not answered yet."""
-    p50_ms: float
-    p99_ms: float
-    worst_ms: float
+    lag_ms: float
+    """How much later than due the client sent paced messages that nothing else delayed (p99)."""
+    unanswered: int
+    """Sent and not answered long after the span."""
     cpu_share: float
-    """Share of one core that the client used."""
+    """Share of one core that the client used; of several the busiest."""
+    cpu_seconds: float
+    resident_bytes: int
+    """Memory of the client."""
+    start: float
+    """When the span began, by `time.perf_counter`."""
+    first_numbers: tuple[int, ...]
+    """For each terminal, the number of its first message in the span."""
     answered: tuple[int, ...]
     """For each terminal, the number of messages answered, warm-up included."""
     message_bytes: int
+    first_place: int
+    """Of the terminal whose turn was first, in an open loop."""
 
 
 class CrossingLoad(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,11 +92,11 @@ class CrossingLoad(msgspec.Struct, frozen=True, kw_only=True):
     device_ids: tuple[int, ...]
     """Those of the terminals, in their order."""
     http_port: int
-    token: str
-    """Of the user whose WebSocket is watched."""
+    cookie: str
+    """Of the session of the user whose WebSocket is watched."""
 
 
-class CrossingResult(msgspec.Struct, frozen=True, kw_only=True, tag="crossings"):
+class CrossingResult(Timed, frozen=True, kw_only=True, tag="crossings"):
     """Result of a CrossingLoad: times are from the bytes of a position to its event, in the measured span."""
 
     terminals: TerminalResult
@@ -78,9 +104,6 @@ class CrossingResult(msgspec.Struct, frozen=True, kw_only=True, tag="crossings")
     missing: int
     """Events that did not come, warm-up included."""
     unexpected: int
-    p50_ms: float
-    p99_ms: float
-    worst_ms: float
 
 
 class OrderedReadLoad(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +135,7 @@ class RegistrationLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Terminals that register in the same moment, the next ones once these were answered; 0: all."""
 
 
-class RegistrationResult(msgspec.Struct, frozen=True, kw_only=True, tag="registrations"):
+class RegistrationResult(Timed, frozen=True, kw_only=True, tag="registrations"):
     """Result of a RegistrationLoad: times count from when the first terminal sent its registration."""
 
     seconds: float
@@ -121,8 +144,6 @@ class RegistrationResult(msgspec.Struct, frozen=True, kw_only=True, tag="registr
     refused: int
     """Answered with a result other than success, or closed."""
     unanswered: int
-    p50_ms: float
-    p99_ms: float
 
 
 class CommandedLoad(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,6 +264,79 @@ class SocketResult(msgspec.Struct, frozen=True, kw_only=True, tag="sockets"):
     """On each WebSocket."""
 
 
+class WatcherLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Input of `bench.load.watchers`: one line on its standard input. A further line is a WatchedSpan."""
+
+    host: str
+    port: int
+    cookie: str
+    """Of a session of a user who sees the devices."""
+    sockets: int
+
+
+class WatchedSpan(msgspec.Struct, frozen=True, kw_only=True):
+    """A span of terminals in an open loop that is over, and whose positions are awaited on WebSockets."""
+
+    start: float
+    """As in Span; also `rate`."""
+    rate: float
+    device_ids: tuple[int, ...]
+    """Those of the terminals, in the order in which they send."""
+    first_numbers: tuple[int, ...]
+    """For each terminal, the number of its first position in the span."""
+    numbers: tuple[int, ...]
+    """And that of the first one after it."""
+    first_place: int
+    """Of the terminal whose turn was first."""
+    first_epoch: float
+    """Device time of each terminal's position 0, in seconds since 1970."""
+
+
+class WatcherResult(Timed, frozen=True, kw_only=True, tag="watchers"):
+    """Result of a WatchedSpan, counted at each WebSocket.
+
+    Latencies are from when a position was due until it came, or a later one of its device.
+    """
+
+    passed_over: int
+    """Positions in whose place a later one came."""
+    missing: int
+    """Positions that did not come, and no later one."""
+    lost: int
+    """WebSockets that the server has ended."""
+    cpu_share: float
+
+
+class StormLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Input of `bench.load.storm`: one line on its standard input; at the next one all connections end."""
+
+    host: str
+    port: int
+    phones: tuple[str, ...]
+    """One terminal each."""
+    recorded: int
+    """Positions that each has recorded meanwhile."""
+    first_epoch: float
+    """Device time of the first of them, in seconds since 1970; each later one is a second on."""
+    seconds: float
+    """How long all of it may take."""
+
+
+class StormResult(Timed, frozen=True, kw_only=True, tag="storm"):
+    """Result of a StormLoad; times count from when all began to connect, those of logins are `latencies`."""
+
+    seconds: float
+    backlogs: Latencies
+    """Until the last recorded position of a terminal was acknowledged."""
+    attempts: int
+    """Connections that were tried."""
+    rejected: int
+    """Answers with a result other than success."""
+    acknowledged: tuple[int, ...]
+    """For each terminal, how many of its recorded positions were acknowledged."""
+    cpu_share: float
+
+
 class ReporterLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Input of `bench.load.reporters`: one line on its standard input."""
 
@@ -254,13 +348,10 @@ class ReporterLoad(msgspec.Struct, frozen=True, kw_only=True):
     during_seconds: float
 
 
-class ReportSpan(msgspec.Struct, frozen=True, kw_only=True):
+class ReportSpan(Timed, frozen=True, kw_only=True):
     """The answers of one span."""
 
     answers: int
-    p50_ms: float
-    p99_ms: float
-    worst_ms: float
 
 
 class ReporterResult(msgspec.Struct, frozen=True, kw_only=True, tag="reporters"):
@@ -327,14 +418,18 @@ class RequestLoad(msgspec.Struct, frozen=True, kw_only=True):
     port: int
     messages: tuple[str, ...]
     """Whole HTTP/1.1 requests as text, sent in turn."""
-    rate: float
-    """Requests a second, sent on schedule whether or not earlier ones were answered."""
+    rate: float = 0.0
+    """Requests a second, sent on schedule whether or not earlier ones were answered; 0: each connection asks
+    again as soon as it was answered."""
+    connections: int = 64
+    """Kept open. A request that is due while all of them wait for an answer is sent late and counts from when
+    it was due."""
     seconds: float
     warm_seconds: float = 1.0
 
 
-class RequestResult(msgspec.Struct, frozen=True, kw_only=True, tag="requests"):
-    """Result of a RequestLoad, counted from when each request was due."""
+class RequestResult(Timed, frozen=True, kw_only=True, tag="requests"):
+    """Result of a RequestLoad; latencies count from when each request was due, or sent in a closed loop."""
 
     seconds: float
     answers: int
@@ -342,9 +437,6 @@ class RequestResult(msgspec.Struct, frozen=True, kw_only=True, tag="requests"):
     """Answers with a status other than 200, and requests that were never answered."""
     body_bytes: int
     """Of the last answer."""
-    p50_ms: float
-    p99_ms: float
-    worst_ms: float
     cpu_share: float
     reasons: tuple[str, ...]
     """Request lines and status lines of the first failures."""
@@ -398,6 +490,16 @@ class ChurnResult(msgspec.Struct, frozen=True, kw_only=True, tag="churn"):
     """Texts of the first failures."""
 
 
+class FuzzedTracker(msgspec.Struct, frozen=True):
+    """A tracker whose messages are mutated."""
+
+    protocol: str
+    port: int
+    unique_id: str
+    model: str
+    """Of the tracker and of its device; empty: none."""
+
+
 class FuzzLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Input of `bench.load.fuzz`: one line on its standard input."""
 
@@ -406,6 +508,7 @@ class FuzzLoad(msgspec.Struct, frozen=True, kw_only=True):
     jt808_port: int
     osmand_port: int
     media_ports: tuple[int, ...]
+    trackers: tuple[FuzzedTracker, ...]
     token: str
     """Of an administrator, for requests that are to reach their handlers."""
     phone: str
@@ -420,7 +523,7 @@ class FuzzResult(msgspec.Struct, frozen=True, kw_only=True, tag="fuzz"):
     """Result of a FuzzLoad."""
 
     sent: dict[str, int]
-    """Mutated messages by port: "jt808", "osmand", "media", "http"."""
+    """Mutated messages by port: "jt808", "trackers" (all other protocols), "osmand", "media", "http"."""
     statuses: dict[int, int]
     """Answers of HTTP by status."""
     server_errors: tuple[str, ...]
@@ -517,6 +620,8 @@ Message = (
     | RoamerPlaces
     | RoamerResult
     | SocketResult
+    | WatcherResult
+    | StormResult
     | ReporterResult
     | RequestResult
     | Streaming
@@ -536,6 +641,8 @@ Load = (
     | CommandedLoad
     | RoamerLoad
     | SocketLoad
+    | WatcherLoad
+    | StormLoad
     | ReporterLoad
     | RequestLoad
     | CameraLoad

@@ -13,8 +13,9 @@ import time
 
 import msgspec
 
+from motorpool.bench.latencies import Latencies
 from motorpool.bench.load.logins import connect_terminals, is_modern
-from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
+from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import Mark, RegistrationLoad, RegistrationResult
 from motorpool.bench.vehicles.jt808.platform_messages import RegistrationResponse
 from motorpool.bench.vehicles.jt808.terminal import Terminal
@@ -48,7 +49,7 @@ class Registrations:
             connected.setblocking(False)
             descriptor = connected.fileno()
             self._sockets[descriptor] = connected
-            self._terminals[descriptor] = Terminal(phone, 2019 if is_modern(index) else 2013)
+            self._terminals[descriptor] = Terminal(phone, 2019 if is_modern(index, phone) else 2013)
             self._open.add(descriptor)
             self._poll.register(descriptor, select.EPOLLIN)
 
@@ -68,14 +69,12 @@ class Registrations:
                 for descriptor, _ in self._poll.poll(1.0):
                     self._receive(descriptor, begin)
         seconds = time.perf_counter() - begin
-        latencies = sorted(self._latencies)
         return RegistrationResult(
             seconds=seconds,
-            accepted=len(latencies),
+            accepted=len(self._latencies),
             refused=self._refused,
             unanswered=len(self._open),
-            p50_ms=percentile_ms(latencies, 0.50),
-            p99_ms=percentile_ms(latencies, 0.99),
+            latencies=Latencies.of(self._latencies),
         )
 
     def _receive(self, descriptor: int, begin: float) -> None:

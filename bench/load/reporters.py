@@ -11,7 +11,8 @@ from array import array
 
 import msgspec
 
-from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
+from motorpool.bench.latencies import Latencies
+from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import Mark, ReporterLoad, ReporterResult, ReportSpan
 from motorpool.bench.load.terminals import Terminals
 
@@ -48,13 +49,7 @@ def run_load(load: ReporterLoad) -> ReporterResult:
 
 
 def _span(latencies: "array[float]") -> ReportSpan:
-    ordered = sorted(latencies)
-    return ReportSpan(
-        answers=len(ordered),
-        p50_ms=percentile_ms(ordered, 0.50),
-        p99_ms=percentile_ms(ordered, 0.99),
-        worst_ms=percentile_ms(ordered, 1.0),
-    )
+    return ReportSpan(answers=len(latencies), latencies=Latencies.of(latencies))
 
 
 def main() -> None:

@@ -1,24 +1,23 @@
-"""HTTP requests in an open loop: each is sent when it is due, however long others take.
+"""HTTP requests in an open loop, each sent when it is due, however long others take; or in a closed loop.
 
 `python -m motorpool.bench.load.requests` reads a RequestLoad from standard input and writes Marks and a
 RequestResult. It implements only the HTTP it needs, so that the client does not limit the measurement.
 """
 
+import gc
 import sys
 import time
+from array import array
 from collections import deque
 
 import msgspec
 import trio
 
-from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
+from motorpool.bench.latencies import Latencies
+from motorpool.bench.load.http_answers import read_answer
+from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import Mark, RequestLoad, RequestResult
-
-CONNECTIONS = 64
-"""Kept open. A request that is due while all of them wait for an answer is sent late and counts as late."""
-ANSWER_SECONDS = 30.0
-MAX_REASONS = 5
-"""Failures whose reasons are reported."""
+from motorpool.bench.load.request_loop import ANSWER_SECONDS, MAX_REASONS, RequestLoop
 
 
 class Requests:
@@ -42,7 +41,7 @@ class Requests:
         load = self._load
         cpu_begun = 0.0
         async with trio.open_nursery() as nursery:
-            for _ in range(CONNECTIONS):
+            for _ in range(load.connections):
                 nursery.start_soon(self._serve_connection)
             begun = trio.current_time()
             self.counted_from = begun + load.warm_seconds
@@ -67,15 +66,12 @@ class Requests:
             with trio.move_on_after(ANSWER_SECONDS):
                 await self._complete.wait()
             nursery.cancel_scope.cancel()
-        ordered = sorted(self.waits)
         return RequestResult(
             seconds=load.seconds,
-            answers=len(ordered),
-            failures=expected - len(ordered),
+            answers=len(self.waits),
+            failures=expected - len(self.waits),
             body_bytes=self.body_bytes,
-            p50_ms=percentile_ms(ordered, 0.5),
-            p99_ms=percentile_ms(ordered, 0.99),
-            worst_ms=percentile_ms(ordered, 1.0),
+            latencies=Latencies.of(self.waits),
             cpu_share=cpu_share,
             reasons=tuple(self.reasons),
         )
@@ -108,39 +104,17 @@ class Requests:
         """Send a request and count its answer; return whether the server leaves the connection open."""
         await stream.send_all(message)
         received = bytearray()
-        while (head_end := received.find(b"\r\n\r\n")) < 0:
+        while (answer := read_answer(received)) is None:
             received += await self._receive(stream)
-        head = bytes(received[:head_end]).lower()
-        if b"\r\ntransfer-encoding: chunked" in head:
-            length = await self._read_chunks(stream, received, head_end + 4)
-        else:
-            length = int(head.partition(b"content-length:")[2].split(b"\r\n", 1)[0])
-            while len(received) < head_end + 4 + length:
-                received += await self._receive(stream)
-        is_open = b"\r\nconnection: close" not in head
         if due < self.counted_from:
-            return is_open
-        if head.split(b" ", 2)[1] != b"200":
-            self._fail(message, head.split(b"\r\n", 1)[0].decode())
+            return not answer.is_last
+        if answer.status != 200:
+            self._fail(message, answer.status_line)
         else:
-            self.body_bytes = length
+            self.body_bytes = answer.body_bytes
             self.waits.append(trio.current_time() - due)
         self._count()
-        return is_open
-
-    async def _read_chunks(self, stream: trio.SocketStream, received: bytearray, start: int) -> int:
-        """Read a body that comes in chunks, of which the first begins at `start`; return its length."""
-        length = 0
-        while True:
-            while (line_end := received.find(b"\r\n", start)) < 0:
-                received += await self._receive(stream)
-            size = int(received[start:line_end], 16)
-            start = line_end + 2 + size + 2
-            while len(received) < start:
-                received += await self._receive(stream)
-            if size == 0:
-                return length
-            length += size
+        return not answer.is_last
 
     async def _receive(self, stream: trio.SocketStream) -> bytes:
         content = await stream.receive_some(256 * 1024)
@@ -149,11 +123,44 @@ class Requests:
         return bytes(content)
 
 
-async def main(load: RequestLoad) -> None:
-    """Run the load and write its result."""
-    write_message(await Requests(load).run())
+def run_loop(load: RequestLoad) -> RequestResult:
+    """Ask in a closed loop.
+
+    Raises:
+        OSError: the server refuses a connection.
+    """
+    # A collection would count as the server's latency.
+    gc.disable()
+    loop = RequestLoop(
+        load.host, load.port, [message.encode() for message in load.messages], load.connections
+    )
+    loop.run(load.warm_seconds)
+    loop.waits, loop.failures = array("d"), 0
+    write_message(Mark("begin"))
+    begun, cpu = time.perf_counter(), time.process_time()
+    loop.run(load.seconds)
+    seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
+    write_message(Mark("end"))
+    answers, latencies = len(loop.waits), Latencies.of(loop.waits)
+    loop.settle()
+    loop.close()
+    return RequestResult(
+        seconds=seconds,
+        answers=answers,
+        failures=loop.failures,
+        body_bytes=loop.body_bytes,
+        latencies=latencies,
+        cpu_share=cpu / seconds,
+        reasons=tuple(loop.reasons),
+    )
+
+
+def main() -> None:
+    """Read the load, run it, write the result."""
+    load = msgspec.json.decode(sys.stdin.readline(), type=RequestLoad)
+    raise_file_limit()
+    write_message(trio.run(Requests(load).run) if load.rate else run_loop(load))
 
 
 if __name__ == "__main__":
-    raise_file_limit()
-    trio.run(main, msgspec.json.decode(sys.stdin.readline(), type=RequestLoad))
+    main()

@@ -96,7 +96,8 @@ class Roamers:
         self._load = load
         self._messages = LocationMessages(datetime.fromtimestamp(load.first_epoch, UTC))
         self._heads = [
-            self._messages.head(phone, modern=is_modern(index)) for index, phone in enumerate(load.phones)
+            self._messages.head(phone, modern=is_modern(index, phone))
+            for index, phone in enumerate(load.phones)
         ]
         self._roamers = [Roamer(index % len(load.ports)) for index in range(len(load.phones))]
         self._poll = select.epoll()
@@ -168,7 +169,8 @@ class Roamers:
             self._close(self._left.pop(0)[1])
 
     def _connect(self, index: int, server: int) -> None:
-        terminal = Terminal(self._load.phones[index], 2019 if is_modern(index) else 2013)
+        phone = self._load.phones[index]
+        terminal = Terminal(phone, 2019 if is_modern(index, phone) else 2013)
         terminal.code = "bench"
         connected = socket.socket()
         connected.setblocking(False)

@@ -39,7 +39,10 @@ def arrivals(received: list[tuple[float, str]]) -> tuple[Arrival, ...]:
 
 def run_load(load: SocketLoad) -> SocketResult:
     """Read for the time of the load. Raises OSError if a server refuses."""
-    sockets = [WatchingSocket(load.host, port, load.token, '"positions"') for port in load.ports]
+    sockets = [
+        WatchingSocket(load.host, port, ("Authorization", f"Bearer {load.token}"), '"positions"')
+        for port in load.ports
+    ]
     for each in sockets:
         each.start()
         if not each.accepted.wait(OPEN_SECONDS):

@@ -1,10 +1,12 @@
 """Many JT/T 808 terminals in one process: an epoll loop over plain sockets.
 
 `python -m motorpool.bench.load.terminals` reads a TerminalLoad from standard input and writes Marks and a
-TerminalResult to standard output.
+TerminalResult to standard output; then it reads Spans, until its standard input is closed, and writes a
+TerminalResult for each.
 """
 
 import gc
+import os
 import select
 import socket
 import sys
@@ -15,10 +17,13 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from motorpool.bench import machine
+from motorpool.bench.latencies import Latencies
 from motorpool.bench.load.logins import connect_terminals, is_modern
-from motorpool.bench.load.messages import LocationMessages, is_accepted
+from motorpool.bench.load.messages import LocationMessages, general_answers, is_accepted
 from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
-from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
+from motorpool.bench.load.plan import Mark, Span, TerminalLoad, TerminalResult
+from motorpool.codecs.devices.jt808.terminal_messages import LOCATION
 
 TIMEOUT_SECONDS = 30.0
 """For the last answers."""
@@ -32,7 +37,7 @@ class Terminals:
         self._load = load
         self._messages = LocationMessages(datetime.fromtimestamp(load.first_epoch, UTC))
         self._heads = [
-            self._messages.head(phone, modern=is_modern(index))
+            self._messages.head(phone, modern=is_modern(index, phone))
             for index, phone in enumerate(load.phones)
             if load.protocol == "jt808"
         ]
@@ -48,8 +53,14 @@ class Terminals:
         self._sent_at = [0.0] * count
         self._waiting: list[deque[float]] = [deque() for _ in range(count)]
         self.latencies = array("d")
+        self.lags = array("d")
+        """How late paced messages were sent that no earlier one delayed, in seconds."""
         self.rejected = 0
         self.late = 0
+        self._turn = 0
+        """How many paced messages have been due; the terminals take turns, across spans."""
+        self._first_numbers: tuple[int, ...] = ()
+        self._first_turn = 0
 
     @property
     def message_bytes(self) -> int:
@@ -111,15 +122,11 @@ class Terminals:
 
     def _is_among(self, index: int, piece: bytes) -> bool:
         """Find the answer in partial or joined frames; other messages are ignored."""
-        *whole, rest = (self._pending.pop(index, b"") + piece).split(b"~")
-        self._pending[index] = b"~" + rest if rest else b""
-        frames = [b"~" + content + b"~" for content in whole if content]
-        if any(is_accepted(frame) for frame in frames):
+        answers, self._pending[index] = general_answers(self._pending.pop(index, b"") + piece)
+        if (LOCATION, 0) in answers:
             return True
-        if any(frame[1:3] == b"\x80\x01" for frame in frames):
-            self.rejected += 1
-            return True
-        return False
+        self.rejected += bool(answers)
+        return bool(answers)
 
     def saturate(self, until: float) -> None:
         """Send from each terminal as soon as it was answered, until `until`."""
@@ -136,20 +143,62 @@ class Terminals:
         A message that is due while the previous one is unanswered waits, and its latency counts from its due
         time: otherwise a slow server would hide its latency by slowing the clients down.
         """
-        begin = time.perf_counter()
-        turn = 0
+        begin, first = time.perf_counter(), self._turn
         while (now := time.perf_counter()) < until:
-            while (due := begin + turn / rate) <= now:
-                index = turn % len(self._sockets)
-                turn += 1
+            while (due := begin + (self._turn - first) / rate) <= now:
+                index = self._turn % len(self._sockets)
+                self._turn += 1
                 if self.sent[index] > self.answered[index]:
                     self._waiting[index].append(due)
                     self.late += 1
                 else:
-                    self.send(index, now)
-            for index in self.receive(max(0.0, begin + turn / rate - time.perf_counter())):
+                    self.send(index, due)
+                    self.lags.append(now - due)
+            for index in self.receive(max(0.0, min(until, due) - time.perf_counter())):
                 if self._waiting[index]:
                     self.send(index, self._waiting[index].popleft())
+
+    def drop_waiting(self) -> None:
+        """Give up the messages that could not be sent; each counts with the time it has waited."""
+        now = time.perf_counter()
+        for waiting in self._waiting:
+            self.latencies.extend(now - due for due in waiting)
+            waiting.clear()
+
+    def begin(self) -> None:
+        """Forget what was measured before."""
+        self.latencies, self.lags = array("d"), array("d")
+        self.late = 0
+        self._first_numbers, self._first_turn = tuple(self.sent), self._turn
+
+    def finish(self, span: Span, start: float, seconds: float, cpu_share: float) -> TerminalResult:
+        """Wait for the last answers, and return what was measured since `begin`."""
+        answers = len(self.latencies)
+        if span.rate:
+            self.drop_waiting()
+            self.settle()
+        else:
+            # Who stops asking in a closed loop would time a server that becomes idle.
+            measured, self.latencies = self.latencies, array("d")
+            self.settle()
+            self.latencies = measured
+        return TerminalResult(
+            seconds=seconds,
+            answers=answers,
+            rejected=self.rejected,
+            late=self.late,
+            lag_ms=percentile_ms(sorted(self.lags), 0.99),
+            unanswered=sum(self.sent) - sum(self.answered),
+            latencies=Latencies.of(self.latencies),
+            cpu_share=cpu_share,
+            cpu_seconds=cpu_share * seconds,
+            resident_bytes=machine.resident_bytes(os.getpid()),
+            answered=tuple(self.answered),
+            message_bytes=self.message_bytes,
+            start=start,
+            first_numbers=self._first_numbers,
+            first_place=self._first_turn % len(self._load.phones),
+        )
 
     def settle(self) -> None:
         """Wait for outstanding answers."""
@@ -158,48 +207,37 @@ class Terminals:
             self.receive(0.1)
 
 
-def run_load(load: TerminalLoad, terminals: Terminals) -> TerminalResult:
-    """Connect, warm up, measure."""
+def run_load(load: TerminalLoad, terminals: Terminals) -> None:
+    """Connect, warm up, measure; then measure the spans that standard input asks for."""
     terminals.connect()
     write_message(Mark("ready"))
-    run_span(load, terminals, load.warm_seconds)
-    terminals.latencies = array("d")
-    terminals.late = 0
-    write_message(Mark("begin"))
-    begin, cpu = time.perf_counter(), time.process_time()
-    run_span(load, terminals, load.seconds)
-    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
-    write_message(Mark("end"))
-    measured, terminals.latencies = terminals.latencies, array("d")
-    terminals.settle()
-    terminals.latencies = measured
-    return result_of(load, terminals, seconds, cpu / seconds)
+    if load.seconds:
+        paced = load.rate if load.mode == "paced" else 0.0
+        run_span(Span(seconds=load.warm_seconds, rate=paced), terminals)
+        write_message(Mark("begin"))
+        write_message(measure(Span(seconds=load.seconds, rate=paced), terminals))
+    for line in sys.stdin:
+        write_message(measure(msgspec.json.decode(line, type=Span), terminals))
 
 
-def run_span(load: TerminalLoad, terminals: Terminals, seconds: float) -> None:
-    """Send for `seconds`, as the load says."""
-    until = time.perf_counter() + seconds
-    if load.mode == "paced":
-        terminals.pace(until, load.rate)
+def run_span(span: Span, terminals: Terminals) -> None:
+    """Send for the time of a span, which begins now."""
+    until = time.perf_counter() + span.seconds
+    if span.rate:
+        terminals.pace(until, span.rate)
     else:
         terminals.saturate(until)
 
 
-def result_of(load: TerminalLoad, terminals: Terminals, seconds: float, cpu_share: float) -> TerminalResult:
-    """Return what the terminals measured."""
-    latencies = sorted(terminals.latencies)
-    return TerminalResult(
-        seconds=seconds,
-        answers=len(latencies),
-        rejected=terminals.rejected,
-        late=terminals.late,
-        p50_ms=percentile_ms(latencies, 0.50),
-        p99_ms=percentile_ms(latencies, 0.99),
-        worst_ms=percentile_ms(latencies, 1.0),
-        cpu_share=cpu_share,
-        answered=tuple(terminals.answered),
-        message_bytes=terminals.message_bytes,
-    )
+def measure(span: Span, terminals: Terminals) -> TerminalResult:
+    """Wait for the start of a span, run it, and return what the terminals measured."""
+    time.sleep(max(0.0, span.start - time.perf_counter()))
+    terminals.begin()
+    start, cpu = time.perf_counter(), time.process_time()
+    run_span(span, terminals)
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    write_message(Mark("end"))
+    return terminals.finish(span, start, seconds, cpu / seconds)
 
 
 def main() -> None:
@@ -208,7 +246,7 @@ def main() -> None:
     raise_file_limit()
     # There are no reference cycles here, and a collection would count as the server's latency.
     gc.disable()
-    write_message(run_load(load, Terminals(load)))
+    run_load(load, Terminals(load))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Many trackers of one protocol in one process, each of which reports again as soon as it was answered.
 
 `python -m motorpool.bench.load.trackers` reads a TerminalLoad with a `protocol` from standard input and
-writes Marks and a TerminalResult to standard output.
+writes what `bench.load.terminals` does.
 """
 
 import gc
@@ -15,7 +15,7 @@ import msgspec
 
 from motorpool.bench.load.logins import LOGINS_AT_ONCE, TIMEOUT_SECONDS
 from motorpool.bench.load.messages import LocationMessages
-from motorpool.bench.load.output import raise_file_limit, write_message
+from motorpool.bench.load.output import raise_file_limit
 from motorpool.bench.load.plan import TerminalLoad
 from motorpool.bench.load.terminals import Terminals, run_load
 from motorpool.bench.vehicles.route import VehicleState
@@ -166,7 +166,7 @@ def main() -> None:
     # There are no reference cycles here, and a collection would count as the server's latency.
     gc.disable()
     trackers = Trackers(load)
-    write_message(run_load(load, trackers))
+    run_load(load, trackers)
     trackers.close()
 
 

@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from contextlib import suppress
 
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Ping, RejectConnection, Request, TextMessage
@@ -14,8 +15,8 @@ _RECEIVE_BYTES = 1 << 18
 class WatchingSocket(threading.Thread):
     """Reads a WebSocket until it is closed, and keeps the messages that contain a word."""
 
-    def __init__(self, host: str, port: int, token: str, wanted: str) -> None:
-        """`token` is of the user who watches, `wanted` the word. Raises OSError: no connection."""
+    def __init__(self, host: str, port: int, login: tuple[str, str], wanted: str) -> None:
+        """`login` is a header that says who watches, `wanted` the word. Raises OSError: no connection."""
         super().__init__(daemon=True)
         self._wanted = wanted
         self._socket = socket.create_connection((host, port), timeout=TIMEOUT_SECONDS)
@@ -26,7 +27,7 @@ class WatchingSocket(threading.Thread):
         self.accepted = threading.Event()
         self.error = ""
         """Why it ended; empty while it is open."""
-        headers = [(b"Authorization", f"Bearer {token}".encode())]
+        headers = [(login[0].encode(), login[1].encode())]
         request = Request(f"{host}:{port}", "/api/socket", extra_headers=headers)
         self._socket.sendall(self._connection.send(request))
 
@@ -42,6 +43,12 @@ class WatchingSocket(threading.Thread):
             self.error = str(error)
         finally:
             self._socket.close()
+
+    def close(self) -> None:
+        """End the connection and the thread, which has been started."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self.join()
 
     def _take(self, event: object, now: float) -> None:
         match event:

@@ -5,16 +5,18 @@ from contextlib import contextmanager
 
 from motorpool.bench.load.plan import RegistrationLoad, RegistrationResult
 from motorpool.bench.load.program import LoadFailed, run_program
+from motorpool.bench.measured_server import MeasuredServer
 from motorpool.bench.options import BenchError
-from motorpool.bench.server import Server
 
+PREFIX = "133"
+"""Of the numbers of its terminals."""
 RESULT_SECONDS = 240.0
 """Time for connecting and registering all terminals."""
 
 
 @contextmanager
 def connected_fleet(
-    server: Server, count: int, *, first: int = 0, at_once: int = 0
+    server: MeasuredServer, count: int, *, first: int = 0, at_once: int = 0
 ) -> Iterator[RegistrationResult]:
     """Register `count` terminals, `at_once` in the same moment, and keep them connected during the block.
 
@@ -24,7 +26,7 @@ def connected_fleet(
     Raises:
         BenchError: the server refuses connections, or does not answer in time.
     """
-    phones = tuple(f"133{number:08d}" for number in range(first + 1, first + count + 1))
+    phones = server.phones(PREFIX, count, first)
     load = RegistrationLoad(host=server.host, port=server.jt808_port, phones=phones, at_once=at_once)
     try:
         with run_program("registrations", load) as program:

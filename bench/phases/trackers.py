@@ -1,10 +1,9 @@
 """The load of another protocol and of JT/T 808, by turns on one server."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from motorpool.bench.figures import Goal, Summary
-from motorpool.bench.load.plan import TerminalResult
+from motorpool.bench.load.clients import Measured
 from motorpool.bench.options import BenchError, Step
 from motorpool.bench.vehicles.trackers import TRACKERS
 from motorpool.codecs.devices import CODECS
@@ -13,22 +12,6 @@ TURNS = 3
 """Comparisons, the middle one of which is reported."""
 MIN_SHARE = 0.8
 """Of the throughput of JT/T 808 that another protocol must reach."""
-
-
-class Turn(Protocol):
-    """One measured load."""
-
-    @property
-    def result(self) -> TerminalResult:
-        """What the client measured."""
-
-    @property
-    def rate(self) -> float:
-        """Answers per second."""
-
-    @property
-    def server_cpu_us(self) -> float:
-        """CPU microseconds of the server for each message."""
 
 
 def check_protocol(name: str, *, udp: bool) -> None:
@@ -51,11 +34,11 @@ def tracker_ids(protocol: str, group: int, count: int) -> tuple[str, ...]:
 
 
 def compare_turns(
-    name: str, measure_808: Callable[[int], Turn], measure: Callable[[int], Turn], step: Step
-) -> tuple[list[Turn], list[Turn]]:
+    name: str, measure_808: Callable[[int], Measured], measure: Callable[[int], Measured], step: Step
+) -> tuple[list[Measured], list[Measured]]:
     """Measure both in turn; return the turns of the protocol and of JT/T 808."""
-    others: list[Turn] = []
-    turns: list[Turn] = []
+    others: list[Measured] = []
+    turns: list[Measured] = []
     for turn in range(TURNS):
         step(f"saturation by JT/T 808 and by {name}, {turn + 1} of {TURNS}")
         others.append(measure_808(turn))
@@ -64,7 +47,7 @@ def compare_turns(
 
 
 def report_turns(
-    scenario: str, summary: Summary, label: str, turns: Sequence[Turn], others: Sequence[Turn]
+    scenario: str, summary: Summary, label: str, turns: Sequence[Measured], others: Sequence[Measured]
 ) -> None:
     """Report the turn with the middle of the ratios."""
     pairs = sorted(zip(turns, others, strict=True), key=lambda pair: pair[0].rate / pair[1].rate)

@@ -6,7 +6,16 @@ from typing import cast
 
 from motorpool.bench.options import Scenario
 
-__all__ = ["names", "scenario"]
+__all__ = ["DEFAULT", "DEFAULT_SECONDS", "names", "scenario"]
+
+DEFAULT = (
+    *("mailbox", "codecs", "ingest", "api", "events", "websocket", "registration", "storm", "mixed"),
+    *("live", "tickets", "idle"),
+)
+"""What `motorpool bench` measures if it is not told, as far as DEFAULT_SECONDS go."""
+DEFAULT_SECONDS = 600.0
+"""After which no further one of the default set begins, so that it ends within 15 minutes on a slow machine,
+too: the longest one takes five."""
 
 
 def names() -> list[str]:

@@ -2,22 +2,29 @@
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import httpx
 import msgspec
 
-from motorpool.bench import machine
 from motorpool.bench.figures import Goal, Summary
+from motorpool.bench.load.clients import measure_requests
 from motorpool.bench.load.plan import Mark, RequestLoad, RequestResult, TerminalLoad, TerminalResult
 from motorpool.bench.load.program import LoadFailed, run_program
+from motorpool.bench.measured_server import MeasuredServer, known_devices, open_server
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.references import run_bare
 from motorpool.bench.server import Server, run_server
+from motorpool.bench.usage import Reading, read_process, read_usage
 
 NAME = "api"
 TITLE = "HTTP calls: server CPU beside a bare Quart-Trio route, latency while positions come in, long lists"
-STEPS = 6
+SERVER = "any"
+STEPS = 7
+CONNECTIONS = 16
+"""That ask in a closed loop."""
 ROUNDS = 2
 """Ours and the bare route in turn, so that a change of the machine's speed affects both."""
 DEVICES = 100_000
@@ -44,11 +51,21 @@ class Case(msgspec.Struct, frozen=True):
 
 
 def run(options: Options, summary: Summary, step: Step) -> None:
-    """Compare three calls, measure one of them beside ingest, then list a hundred thousand devices."""
+    """Compare three calls, measure one of them beside ingest, then list a hundred thousand devices.
+
+    Of a foreign server only the throughput of calls is measured: nothing bare stands beside it.
+    """
     seconds = options.span(5.0)
-    with run_server() as server, server.client() as client:
+    with ExitStack() as stack:
+        server = stack.enter_context(open_server(options, run_server))
+        stack.enter_context(known_devices(server, server.phones("135", options.terminals)))
+        client = stack.enter_context(server.client())
         step(f"{options.terminals} devices report")
         _report_positions(server, options.terminals)
+        step(f"{CONNECTIONS} connections that ask as soon as they were answered")
+        _saturate(summary, server, client, options, seconds)
+        if not isinstance(server, Server):
+            return
         token = client.post("/session/token").raise_for_status().text
         for case in _cases(client):
             step(case.title)
@@ -58,6 +75,53 @@ def run(options: Options, summary: Summary, step: Step) -> None:
     step(f"a list of {DEVICES:,} devices")
     with run_server() as server:
         _long_list(summary, server, options.span(10.0))
+
+
+def _saturate(
+    summary: Summary, server: MeasuredServer, client: httpx.Client, options: Options, seconds: float
+) -> None:
+    """Measure the throughput of calls in a closed loop; one that there is not is told so."""
+    device = client.get("/devices").raise_for_status().json()[0]["id"]
+    cookie = server.session_cookie()
+    calls = {
+        "GET /server": "/server",
+        "GET /devices/{id}": f"/devices/{device}",
+        "GET /devices": "/devices",
+        "GET /positions": "/positions",
+    }
+    for title, path in calls.items():
+        probe = client.get(path)
+        if probe.status_code != 200:
+            reason = f"the server answers {probe.status_code}"
+            summary.add_absent(NAME, f"{title}, {CONNECTIONS} connections", "requests/s", reason)
+            continue
+        lines = (
+            f"GET /api{path} HTTP/1.1",
+            f"Host: {server.host}:{server.http_port}",
+            f"Cookie: {cookie}",
+            "Accept: application/json",
+        )
+        load = RequestLoad(
+            host=server.host,
+            port=server.http_port,
+            messages=("\r\n".join(lines) + "\r\n\r\n",),
+            connections=CONNECTIONS,
+            seconds=seconds / 2,
+            warm_seconds=min(WARM_SECONDS, seconds / 2),
+        )
+        try:
+            result, used = measure_requests(load, partial(read_usage, server), options.clients)
+        except LoadFailed as error:
+            raise BenchError(f"{title}: {error}") from error
+        summary.add(
+            NAME, f"{title}, {CONNECTIONS} connections", result.answers / result.seconds, "requests/s"
+        )
+        summary.add(NAME, f"{title} saturated server CPU", used.server_us(result.answers), "µs")
+        summary.add(NAME, f"{title} saturated database CPU", used.database_us(result.answers), "µs")
+        summary.add_latencies(NAME, f"{title} saturated", result.latencies)
+        summary.note_client(title, result.cpu_share)
+        if result.failures:
+            summary.note(f"{title}: {result.failures} requests failed: {', '.join(result.reasons)}")
 
 
 def _cases(client: httpx.Client) -> tuple[Case, ...]:
@@ -71,7 +135,7 @@ def _cases(client: httpx.Client) -> tuple[Case, ...]:
     )
 
 
-def _report_positions(server: Server, terminals: int) -> None:
+def _report_positions(server: MeasuredServer, terminals: int) -> None:
     """Log in every terminal and report once, so that devices have a latest position."""
     load = _terminals(server, terminals, "saturate", WARM_SECONDS)
     try:
@@ -81,12 +145,12 @@ def _report_positions(server: Server, terminals: int) -> None:
         raise BenchError(f"the terminals: {error}") from error
 
 
-def _terminals(server: Server, count: int, mode: str, seconds: float) -> TerminalLoad:
+def _terminals(server: MeasuredServer, count: int, mode: str, seconds: float) -> TerminalLoad:
     first = (datetime.now(UTC) - timedelta(days=1)).replace(microsecond=0)
     return TerminalLoad(
         host=server.host,
         port=server.jt808_port,
-        phones=tuple(f"135{number:08d}" for number in range(1, count + 1)),
+        phones=server.phones("135", count),
         mode=mode,
         seconds=seconds,
         warm_seconds=min(WARM_SECONDS, seconds),
@@ -97,7 +161,6 @@ def _terminals(server: Server, count: int, mode: str, seconds: float) -> Termina
 
 def _compare(summary: Summary, server: Server, token: str, case: Case, seconds: float) -> None:
     message = _message(case, token)
-    address = httpx.URL(server.url)
     ours_cpu, bare_cpu, ours_count, bare_count = 0.0, 0.0, 0, 0
     body = httpx.request(
         case.method,
@@ -109,9 +172,10 @@ def _compare(summary: Summary, server: Server, token: str, case: Case, seconds: 
     result = None
     with run_bare(body.content) as (port, pid):
         for _ in range(ROUNDS):
-            bare, used = _measure(port, message, case.rate, seconds, lambda: machine.cpu_seconds(pid))
+            bare, used = _measure(port, message, case.rate, seconds, partial(read_process, pid))
             bare_cpu, bare_count = bare_cpu + used, bare_count + bare.answers
-            result, used = _measure(address.port or 80, message, case.rate, seconds, server.cpu_seconds)
+            own = partial(read_usage, server)
+            result, used = _measure(server.http_port, message, case.rate, seconds, own)
             ours_cpu, ours_count = ours_cpu + used, ours_count + result.answers
     assert result is not None
     summary.add(
@@ -141,7 +205,7 @@ def _message(case: Case, token: str) -> str:
 
 
 def _measure(
-    port: int, message: str, rate: float, seconds: float, cpu: Callable[[], float]
+    port: int, message: str, rate: float, seconds: float, read: Callable[[], Reading]
 ) -> tuple[RequestResult, float]:
     load = RequestLoad(
         host="127.0.0.1",
@@ -152,14 +216,10 @@ def _measure(
         warm_seconds=min(WARM_SECONDS, seconds),
     )
     try:
-        with run_program("requests", load) as program:
-            program.wait_for(Mark, TIMEOUT_SECONDS, lambda mark: mark.name == "begin")
-            before = cpu()
-            program.wait_for(Mark, seconds + TIMEOUT_SECONDS, lambda mark: mark.name == "end")
-            used = cpu() - before
-            return program.wait_for(RequestResult, TIMEOUT_SECONDS), used
+        result, used = measure_requests(load, read)
     except LoadFailed as error:
         raise BenchError(f"the requests: {error}") from error
+    return result, used.server_share * used.seconds
 
 
 def _beside_ingest(

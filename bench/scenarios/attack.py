@@ -17,6 +17,7 @@ NAME = "attack"
 TITLE = (
     "anonymous attacks on each port, and the worst user, while terminals report: acknowledgements, answers"
 )
+SERVER = "own"
 STEPS = 6
 TIMEOUT_SECONDS = 120.0
 SOURCE = "127.0.0.66"

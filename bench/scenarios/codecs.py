@@ -11,18 +11,19 @@ from motorpool.bench.load.messages import LocationMessages
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.vehicles import media_loop
 from motorpool.bench.vehicles.city import ROUND_TRIPS
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.bench.vehicles.route import Drive
 from motorpool.bench.vehicles.trackers import TRACKERS, Tracker
 from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.reports import PositionReport
 
 NAME = "codecs"
 TITLE = "bytes to reports and access units, in one thread"
+SERVER = "none"
 STEPS = 4
 RUNS = 5
 """Repetitions, of which the median counts."""

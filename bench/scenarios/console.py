@@ -1,4 +1,4 @@
-"""The console before a large fleet: first view, frames, changes; a wall; the jobs of an operator."""
+"""The console before a large fleet: first view, frames, changes, places; a wall; the jobs of an operator."""
 
 import tempfile
 from datetime import UTC, datetime, timedelta
@@ -23,6 +23,7 @@ from motorpool.bench.load.console_page import (
 from motorpool.bench.load.plan import Mark, TerminalLoad
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.options import BenchError, Options, Step
+from motorpool.bench.phases import console_places
 from motorpool.bench.phases.broadcast import open_cameras
 from motorpool.bench.phases.console_jobs import add_figures, do_jobs
 from motorpool.bench.server import EMAIL, Server, run_demonstration, run_server
@@ -31,8 +32,11 @@ from motorpool.bench.vehicles import media_loop
 View = TypeVar("View", FleetView, WallView)
 
 NAME = "console"
-TITLE = "the console in Chromium: 5,000 vehicles at 1,000 positions a second; a wall; the jobs of an operator"
-STEPS = 6
+TITLE = (
+    "the console in Chromium: 5,000 vehicles that report; places before 10,000; a wall; an operator's jobs"
+)
+SERVER = "own"
+STEPS = 7
 VEHICLES = 5000
 RATE = 1000.0
 """Positions a second of all together."""
@@ -46,6 +50,7 @@ FIRST_VIEW_KB = Goal(300)
 LIST_SECONDS = Goal(2)
 REQUEST_MS = Goal(300)
 LOGIN_SECONDS = 120.0
+SCROLLED_SECONDS = 5.0
 WALL_SECONDS = 30.0
 """Three cameras start at once, and wait for their first segments."""
 BROWSER_SECONDS = 180.0
@@ -78,7 +83,7 @@ TOWNS = (
 
 
 def run(options: Options, summary: Summary, step: Step) -> None:
-    """Measure the fleet, then the wall, then the jobs, each on a server of its own."""
+    """Measure the fleet, the places, the wall and the jobs, each on a server of its own."""
     if not options.jobs:
         _measure_views(options, summary, step)
     step("the jobs of an operator")
@@ -93,6 +98,11 @@ def _measure_views(options: Options, summary: Summary, step: Step) -> None:
         with run_server() as server:
             step(f"{VEHICLES:,} vehicles report {RATE:,.0f} times a second")
             _measure_fleet(server, summary, step, seconds)
+        step(f"each place before {console_places.VEHICLES:,} vehicles")
+        with run_server() as server:
+            console_places.fill(server)
+            view = console_places.view_places(server, options.span(SCROLLED_SECONDS))
+            console_places.add_figures(NAME, view, summary)
         step(f"a wall of {CAMERAS} cameras")
         with run_server() as server, tempfile.TemporaryDirectory(prefix="motorpool-bench-") as name:
             _measure_wall(server, summary, Path(name), options.span(WALL_SECONDS))

@@ -10,13 +10,23 @@ import httpx
 from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.growth import read_metrics
 from motorpool.bench.load.logins import connect_terminals
-from motorpool.bench.load.plan import FuzzLoad, FuzzResult, Mark, TerminalLoad, TerminalResult
+from motorpool.bench.load.plan import (
+    FuzzedTracker,
+    FuzzLoad,
+    FuzzResult,
+    Mark,
+    TerminalLoad,
+    TerminalResult,
+)
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.server import Server, run_server
+from motorpool.bench.vehicles.trackers import TRACKERS
+from motorpool.codecs.devices import CODECS
 
 NAME = "fuzz"
 TITLE = "mutated messages to every port for --minutes (--seed): crashes, answers with 500, log, memory"
+SERVER = "own"
 STEPS = 2
 PHONE = "13900000001"
 GOOD_TERMINALS = 20
@@ -81,12 +91,14 @@ def _load(server: Server, seed: int, seconds: float) -> tuple[FuzzResult, Termin
     with server.client() as client:
         token = client.post("/session/token").raise_for_status().text
         devices = client.get("/devices", params={"all": "true"}).raise_for_status().json()
+        trackers = _trackers(server, client)
     load = FuzzLoad(
         host=server.host,
         http_port=httpx.URL(server.url).port or 80,
         jt808_port=server.jt808_port,
         osmand_port=server.osmand_port,
         media_ports=server.media_ports,
+        trackers=trackers,
         token=token,
         phone=PHONE,
         device_id=next(device["id"] for device in devices if device["uniqueId"] == PHONE),
@@ -113,3 +125,16 @@ def _load(server: Server, seed: int, seconds: float) -> tuple[FuzzResult, Termin
             return fuzz, reporting.wait_for(TerminalResult, left)
     except LoadFailed as error:
         raise BenchError(f"{NAME}: {error}") from error
+
+
+def _trackers(server: Server, client: httpx.Client) -> tuple[FuzzedTracker, ...]:
+    """Register a device of each protocol, and of each of its models that differ."""
+    trackers: list[FuzzedTracker] = []
+    for protocol, tracker in sorted(TRACKERS.items()):
+        for model in ("", *tracker.models):
+            unique_id = f"359{len(trackers):0{tracker.digits - 3}d}"
+            device = {"name": f"{protocol} {model}", "uniqueId": unique_id, "model": model}
+            client.post("/devices", json=device).raise_for_status()
+            port = CODECS[protocol].port + server.offset
+            trackers.append(FuzzedTracker(protocol, port, unique_id, model))
+    return tuple(trackers)

@@ -9,6 +9,7 @@ from motorpool.bench.server import run_server
 
 NAME = "idle"
 TITLE = "memory of a terminal that is registered and connected, and has not reported yet"
+SERVER = "own"
 STEPS = 2
 WARM_TERMINALS = 100
 """Connected first, so that what every server needs once is not counted."""

@@ -2,63 +2,33 @@
 devices that everything is configured for.
 """
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-import httpx
-import msgspec
-
-from motorpool.bench import machine
-from motorpool.bench.figures import Goal, Summary
-from motorpool.bench.load.messages import LocationMessages
-from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
-from motorpool.bench.load.program import LoadFailed, run_program
+from motorpool.bench.figures import Goal, Line, Plot, Summary
+from motorpool.bench.load.clients import Measured, ReportingClients, reporting_clients
+from motorpool.bench.load.plan import TerminalLoad
+from motorpool.bench.load.program import LoadFailed
+from motorpool.bench.measured_server import MeasuredServer, known_devices, open_server
 from motorpool.bench.options import BenchError, Options, Step
+from motorpool.bench.phases.ramp import Tried, find_highest_rate
 from motorpool.bench.phases.rules import check_rules, configure_rules
+from motorpool.bench.phases.stored import missing_positions
 from motorpool.bench.phases.trackers import check_protocol, compare_turns, report_turns, tracker_ids
 from motorpool.bench.references import run_echo
 from motorpool.bench.server import Server, run_server
-from motorpool.codecs.devices import CODECS
+from motorpool.bench.usage import Reading, read_process, read_usage
 
 NAME = "ingest"
 TITLE = "JT/T 808 positions: throughput beside a bare echo server, paced latency, every position found again"
+SERVER = "any"
 TURNS = 3
 """Comparisons of servers without and with rules, the middle one of which is reported."""
-STEPS = 5 + 2 * TURNS
-"""The last with `rules` only, and the turns of another protocol with `protocol` only."""
+STEPS = 6 + 2 * TURNS
+"""The ramp with `ramp` only, the turns with `protocol` and `rules` only."""
 PACED_RATE = 2000.0
-FULL_CLIENT = 0.9
-"""Share of a core above which the client, not the server, limits the measurement."""
-LOGIN_SECONDS = 120.0
-"""Time for connecting and registering all terminals of a load."""
-ANSWER_SECONDS = 45.0
-"""Time for the last answers."""
-
-
-class Measured(msgspec.Struct, frozen=True):
-    """A load, its result, and the CPU that the server used."""
-
-    load: TerminalLoad
-    result: TerminalResult
-    server_cpu_seconds: float
-    database_cpu_seconds: float
-
-    @property
-    def rate(self) -> float:
-        """Answers per second."""
-        return self.result.answers / self.result.seconds
-
-    @property
-    def server_cpu_us(self) -> float:
-        """CPU microseconds of the server for each message."""
-        return self.cpu_us(self.server_cpu_seconds)
-
-    def cpu_us(self, seconds: float) -> float:
-        """Return CPU microseconds for each message."""
-        return seconds / max(1, self.result.answers) * 1e6
 
 
 def run(options: Options, summary: Summary, step: Step) -> None:
@@ -66,89 +36,104 @@ def run(options: Options, summary: Summary, step: Step) -> None:
     seconds = options.span(10.0)
     if options.protocol is not None:
         check_protocol(options.protocol, udp=options.udp)
+    if options.rules and options.server is not None:
+        raise BenchError("--rules measures beside a server without them, which the bench starts")
     step("echo")
     with run_echo() as (port, pid):
-        echo = _measure(
-            "127.0.0.1", port, _phones(0, options.terminals), "echo", seconds, _cpu_of_process(pid)
-        )
+        load = _load("127.0.0.1", port, tuple(map(str, range(options.terminals))), mode="echo")
+        with _clients(load, partial(read_process, pid), options) as clients:
+            echo = _warm(clients, seconds)
     summary.add(NAME, "echo", echo.rate, "messages/s")
-    _note_full_client(summary, echo, "echo")
-    with ExitStack() as servers:
-        server = servers.enter_context(run_server())
-        _note_durability(summary, server)
-        step("saturation")
-        measure = partial(
-            _measure, server.host, server.jt808_port, seconds=seconds, cpu=_cpu_of_server(server)
-        )
-        saturated = measure(_phones(1, options.terminals), "saturate")
-        _report_saturated(summary, saturated, echo)
-        step(f"{PACED_RATE:,.0f} a second")
-        paced = measure(_phones(2, options.terminals), "paced")
-        _report_paced(summary, paced)
+    summary.note_client("echo", echo.result.cpu_share)
+    with ExitStack() as stack:
+        server = stack.enter_context(open_server(options, run_server))
+        phones = server.phones("131", options.terminals)
+        stack.enter_context(known_devices(server, phones))
+        if isinstance(server, Server):
+            _note_durability(summary, server)
+        load = _load(server.host, server.jt808_port, phones)
+        with _clients(load, partial(read_usage, server), options) as clients:
+            step("saturation")
+            saturated = _warm(clients, seconds)
+            _report_saturated(summary, saturated, echo)
+            step(f"{PACED_RATE:,.0f} a second")
+            last = paced = _warm(clients, seconds, PACED_RATE)
+            _report_paced(summary, server, paced)
+            if options.ramp:
+                step(f"the highest rate within {options.bound_ms:g} ms")
+                tried = find_highest_rate(clients, options.bound_ms, saturated.rate, options.span(2.0))
+                _report_ramp(summary, tried, options.bound_ms)
+                last = tried[-1].measured
         step("looking for every acknowledged position")
-        _report_stored(summary, server, (saturated, paced))
+        _report_stored(summary, server, load, last)
         if options.protocol is not None:
             _compare_protocol(options, summary, server, options.protocol, seconds / 2, step)
         if options.rules:
             step("configuring rules")
-            with_rules = servers.enter_context(run_server({"MOTORPOOL_QUOTAS_DEVICE_GEOFENCES": "1000"}))
+            with_rules = stack.enter_context(run_server({"MOTORPOOL_QUOTAS_DEVICE_GEOFENCES": "1000"}))
             _compare(options, summary, server, with_rules, seconds / 2, step)
 
 
 def _compare(
-    options: Options, summary: Summary, plain: Server, ruled: Server, seconds: float, step: Step
+    options: Options, summary: Summary, plain: MeasuredServer, ruled: Server, seconds: float, step: Step
 ) -> None:
     """Measure by turns a server without rules and one with them, so that a slower machine slows down both."""
-    phones = _phones(3, options.terminals)
+    phones = ruled.phones("133", options.terminals)
     configure_rules(ruled, phones)
     without: list[Measured] = []
     with_rules: list[Measured] = []
-    sides = (plain, _phones(1, options.terminals), without), (ruled, phones, with_rules)
-    for turn in range(1, TURNS + 1):
-        step(f"saturation without and with rules, {turn} of {TURNS}")
-        # An hour later than the turn before, so that no position is a duplicate.
-        later = timedelta(hours=turn)
-        for server, devices, turns in sides:
-            port, cpu = server.jt808_port, _cpu_of_server(server)
-            turns.append(_measure(server.host, port, devices, "saturate", seconds, cpu, later=later))
+    # Later than what the former loads sent, so that every position is the latest one.
+    loads = [
+        (
+            _load(plain.host, plain.jt808_port, plain.phones("131", options.terminals), hours=8),
+            plain,
+            without,
+        ),
+        (_load(ruled.host, ruled.jt808_port, phones), ruled, with_rules),
+    ]
+    with ExitStack() as stack:
+        sides = [
+            (stack.enter_context(_clients(load, partial(read_usage, server), options)), turns)
+            for load, server, turns in loads
+        ]
+        for turn in range(1, TURNS + 1):
+            step(f"saturation without and with rules, {turn} of {TURNS}")
+            for clients, turns in sides:
+                turns.append(_warm(clients, seconds))
     check_rules(ruled, phones)
-    _report_ruled(summary, ruled, with_rules, without)
+    _report_ruled(summary, ruled, loads[1][0], with_rules, without)
 
 
 def _compare_protocol(
-    options: Options, summary: Summary, server: Server, protocol: str, seconds: float, step: Step
+    options: Options, summary: Summary, server: MeasuredServer, protocol: str, seconds: float, step: Step
 ) -> None:
     """Measure JT/T 808 and another protocol by turns, and look up what was acknowledged."""
-    measure = partial(_measure, server.host, mode="saturate", seconds=seconds, cpu=_cpu_of_server(server))
-    port = CODECS[protocol].port + server.offset
-    phones = _phones(1, options.terminals)
     ids = tracker_ids(protocol, 4, options.terminals)
-    measured: list[Measured] = []
-
-    def measure_other(turn: int) -> Measured:
-        later = timedelta(hours=turn + 12)
-        found = measure(port, ids, later=later, protocol=protocol, udp=options.udp)
-        measured.append(found)
-        return found
-
-    turns, others = compare_turns(
-        protocol,
-        lambda turn: measure(server.jt808_port, phones, later=timedelta(hours=turn + 12)),
-        measure_other,
-        step,
-    )
-    label = f"{protocol} over UDP" if options.udp else protocol
-    report_turns(NAME, summary, label, turns, others)
-    for each in measured:
-        _note_full_client(summary, each, f"throughput of {label}")
-    acknowledged = sum(sum(each.result.answered) for each in measured)
-    missing = sum(_missing(server, each) for each in measured)
-    summary.add(NAME, f"acknowledged of {label}", acknowledged, "positions")
+    other = _load(server.host, server.port(protocol), ids, protocol=protocol, udp=options.udp)
+    plain = _load(server.host, server.jt808_port, server.phones("131", options.terminals), hours=16)
+    with ExitStack() as stack:
+        stack.enter_context(known_devices(server, ids))
+        read = partial(read_usage, server)
+        clients = stack.enter_context(_clients(other, read, options))
+        plain_clients = stack.enter_context(_clients(plain, read, options))
+        turns, others = compare_turns(
+            protocol, lambda _: _warm(plain_clients, seconds), lambda _: _warm(clients, seconds), step
+        )
+        label = f"{protocol} over UDP" if options.udp else protocol
+        report_turns(NAME, summary, label, turns, others)
+        for each in turns:
+            summary.note_client(f"throughput of {label}", each.result.cpu_share)
+        summary.add(NAME, f"acknowledged of {label}", sum(turns[-1].result.answered), "positions")
+        missing = missing_positions(server, ids, other.first_epoch, turns[-1].result.answered)
     summary.add(NAME, f"acknowledged of {label} but not stored", missing, "positions", goals=(Goal(0),))
 
 
 def _report_ruled(
-    summary: Summary, server: Server, ruled: Sequence[Measured], plain: Sequence[Measured]
+    summary: Summary,
+    server: Server,
+    load: TerminalLoad,
+    ruled: Sequence[Measured],
+    plain: Sequence[Measured],
 ) -> None:
     """Report the turn with the middle of the ratios, each to the turn without rules before it."""
 
@@ -162,19 +147,19 @@ def _report_ruled(
     most_cpu = Goal(2, of_ratio=True)
     add("", "messages/s", lambda each: each.rate, Goal(0.5, at_least=True, of_ratio=True))
     add(" p99", "ms", lambda each: each.result.p99_ms)
-    add(" server CPU", "µs/message", lambda each: each.cpu_us(each.server_cpu_seconds), most_cpu)
-    add(" database CPU", "µs/message", lambda each: each.cpu_us(each.database_cpu_seconds))
+    add(" server CPU", "µs/message", lambda each: each.server_cpu_us, most_cpu)
+    add(" database CPU", "µs/message", lambda each: each.database_cpu_us)
     rates = ", ".join(
         f"{each.rate:,.0f} of {before.rate:,.0f}" for each, before in zip(ruled, plain, strict=True)
     )
     summary.note(f"messages/s with rules of those without, by turns: {rates}")
     for measured in ruled:
-        _note_full_client(summary, measured, "throughput with rules")
-    acknowledged = sum(sum(measured.result.answered) for measured in ruled)
+        summary.note_client("throughput with rules", measured.result.cpu_share)
+    acknowledged = sum(ruled[-1].result.answered)
     events = int(server.fetch_sql("select count(*) from events")[0][0])
     summary.add(NAME, "acknowledged with rules", acknowledged, "positions")
     summary.add(NAME, "events with rules", events, "events")
-    missing = sum(_missing(server, measured) for measured in ruled)
+    missing = missing_positions(server, load.phones, load.first_epoch, ruled[-1].result.answered)
     summary.add(NAME, "acknowledged with rules but not stored", missing, "positions", goals=(Goal(0),))
 
 
@@ -182,136 +167,90 @@ def _report_saturated(summary: Summary, saturated: Measured, echo: Measured) -> 
     must = (Goal(12_000, at_least=True), Goal(0.5, at_least=True, of_ratio=True))
     rate = saturated.rate
     summary.add(NAME, "throughput", rate, "messages/s", reference="echo", beside=echo.rate, goals=must)
-    summary.add(NAME, "throughput p50", saturated.result.p50_ms, "ms")
-    summary.add(NAME, "throughput p99", saturated.result.p99_ms, "ms")
+    summary.add_latencies(NAME, "throughput", saturated.result.latencies)
     summary.add(
         NAME,
         "throughput server CPU",
-        saturated.cpu_us(saturated.server_cpu_seconds),
+        saturated.server_cpu_us,
         "µs/message",
         reference="echo",
-        beside=echo.cpu_us(echo.server_cpu_seconds),
+        beside=echo.server_cpu_us,
     )
-    _note_full_client(summary, saturated, "throughput")
+    summary.add(NAME, "throughput database CPU", saturated.database_cpu_us, "µs/message")
+    summary.add(NAME, "throughput client CPU", saturated.client_cpu_us, "µs/message")
+    summary.note_client("throughput", saturated.result.cpu_share)
 
 
-def _report_paced(summary: Summary, paced: Measured) -> None:
+def _report_paced(summary: Summary, server: MeasuredServer, paced: Measured) -> None:
     summary.add(NAME, "paced rate", paced.rate, "messages/s")
-    summary.add(NAME, "paced p50", paced.result.p50_ms, "ms")
-    summary.add(NAME, "paced p99", paced.result.p99_ms, "ms", goals=(Goal(25),))
-    server, database = paced.cpu_us(paced.server_cpu_seconds), paced.cpu_us(paced.database_cpu_seconds)
-    summary.add(NAME, "paced server CPU", server, "µs/message", goals=(Goal(150),))
-    summary.add(NAME, "paced database CPU", database, "µs/message")
+    summary.add_latencies(NAME, "paced", paced.result.latencies, goals=(Goal(25),))
+    summary.add(NAME, "paced server CPU", paced.server_cpu_us, "µs/message", goals=(Goal(150),))
+    summary.add(NAME, "paced database CPU", paced.database_cpu_us, "µs/message")
+    summary.add(NAME, "memory of the server", server.resident_bytes() / 1e6, "MB")
+    summary.add(NAME, "memory of the database", server.database_bytes() / 1e6, "MB")
+    summary.add(NAME, "memory of the client", paced.result.resident_bytes / 1e6, "MB")
+    summary.note_client("paced", paced.result.cpu_share, paced.result.lag_ms, paced.result.p99_ms)
 
 
-def _report_stored(summary: Summary, server: Server, runs: tuple[Measured, ...]) -> None:
-    acknowledged = sum(sum(measured.result.answered) for measured in runs)
-    missing = sum(_missing(server, measured) for measured in runs)
-    rejected = sum(measured.result.rejected for measured in runs)
-    summary.add(NAME, "acknowledged", acknowledged, "positions")
+def _report_ramp(summary: Summary, tried: Sequence[Tried], bound_ms: float) -> None:
+    best = max((each.rate for each in tried if each.is_kept), default=0.0)
+    if best:
+        summary.add(NAME, f"highest rate within {bound_ms:g} ms", best, "messages/s")
+    else:
+        reason = "no rate keeps the bound"
+        summary.add_absent(NAME, f"highest rate within {bound_ms:g} ms", "messages/s", reason)
+    points = sorted((each.rate, each.measured.result.p99_ms) for each in tried)
+    lines = [Line("p99", points), Line("bound", [(points[0][0], bound_ms), (points[-1][0], bound_ms)])]
+    summary.plots.append(Plot(title=f"{NAME}: ramp", x="messages/s that are due", y="ms", lines=lines))
+    for each in tried:
+        result = each.measured.result
+        summary.note_client(f"{each.rate:,.0f}/s", result.cpu_share, result.lag_ms, result.p99_ms)
+
+
+def _report_stored(summary: Summary, server: MeasuredServer, load: TerminalLoad, last: Measured) -> None:
+    missing = missing_positions(server, load.phones, load.first_epoch, last.result.answered)
+    summary.add(NAME, "acknowledged", sum(last.result.answered), "positions")
     summary.add(NAME, "acknowledged but not stored", missing, "positions", goals=(Goal(0),))
-    summary.add(NAME, "rejected", rejected, "positions", goals=(Goal(0),))
+    summary.add(NAME, "rejected", last.result.rejected, "positions", goals=(Goal(0),))
+    summary.add(NAME, "never acknowledged", last.result.unanswered, "positions", goals=(Goal(0),))
 
 
-def _phones(group: int, count: int) -> tuple[str, ...]:
-    return tuple(f"13{group}{number:08d}" for number in range(1, count + 1))
-
-
-def _cpu_of_process(pid: int) -> Callable[[], tuple[float, float]]:
-    return lambda: (machine.cpu_seconds(pid), 0.0)
-
-
-def _cpu_of_server(server: Server) -> Callable[[], tuple[float, float]]:
-    return lambda: (server.cpu_seconds(), server.database_cpu_seconds())
-
-
-def _measure(
+def _load(
     host: str,
     port: int,
     phones: tuple[str, ...],
-    mode: str,
-    seconds: float,
-    cpu: Callable[[], tuple[float, float]],
     *,
-    later: timedelta = timedelta(0),
+    mode: str = "",
+    hours: int = 24,
     protocol: str = "jt808",
     udp: bool = False,
-) -> Measured:
-    """Run a load; `cpu` returns what server and database have used so far, `later` shifts the device times.
-
-    Raises:
-        BenchError: the client failed.
-    """
-    # Device times of a day ago, so that none is in the future.
-    first = (datetime.now(UTC) - timedelta(days=1) + later).replace(microsecond=0)
-    load = TerminalLoad(
+) -> TerminalLoad:
+    """Return a load whose device times begin so many hours ago, so that none is in the future."""
+    first = (datetime.now(UTC) - timedelta(hours=hours)).replace(microsecond=0)
+    return TerminalLoad(
         host=host,
         port=port,
         phones=phones,
         mode=mode,
-        seconds=seconds,
-        warm_seconds=min(2.0, seconds),
-        rate=PACED_RATE,
         first_epoch=first.timestamp(),
         protocol=protocol,
         udp=udp,
     )
+
+
+@contextmanager
+def _clients(load: TerminalLoad, read: Callable[[], Reading], options: Options) -> Iterator[ReportingClients]:
     try:
-        with run_program("terminals" if protocol == "jt808" else "trackers", load) as program:
-            program.wait_for(Mark, LOGIN_SECONDS + 2 * seconds, lambda mark: mark.name == "begin")
-            before = cpu()
-            program.wait_for(Mark, seconds + ANSWER_SECONDS, lambda mark: mark.name == "end")
-            after = cpu()
-            result = program.wait_for(TerminalResult, ANSWER_SECONDS)
+        with reporting_clients(load, read, options.clients) as clients:
+            yield clients
     except LoadFailed as error:
-        raise BenchError(f"{mode}: {error}") from error
-    return Measured(load, result, after[0] - before[0], after[1] - before[1])
+        raise BenchError(f"port {load.port}: {error}") from error
 
 
-def _missing(server: Server, measured: Measured) -> int:
-    """Count the positions that were acknowledged and are not found over HTTP."""
-    load = measured.load
-    messages = LocationMessages(datetime.fromtimestamp(load.first_epoch, UTC))
-    with server.client() as client:
-        ids = {
-            device["uniqueId"]: device["id"]
-            for device in client.get("/devices", params={"all": "true"}).json()
-        }
-
-        def missing_of(place: int) -> int:
-            answered = measured.result.answered[place]
-            expected = {messages.device_time(number) for number in range(answered)}
-            if not expected:
-                return 0
-            return len(expected - _stored_times(client, ids[load.phones[place]], messages, answered))
-
-        # Four at once keep the server busy without a queue.
-        with ThreadPoolExecutor(4) as pool:
-            return sum(pool.map(missing_of, range(len(load.phones))))
-
-
-def _stored_times(
-    client: httpx.Client, device_id: int, messages: LocationMessages, count: int
-) -> set[datetime]:
-    span: dict[str, str | int] = {
-        "deviceId": device_id,
-        "from": _iso(messages.first - timedelta(seconds=1)),
-        "to": _iso(messages.device_time(count)),
-    }
-    answer = client.get("/positions", params=span)
-    if answer.status_code != 200:
-        raise BenchError(f"GET /positions answered {answer.status_code}: {answer.text[:200]}")
-    return {datetime.fromisoformat(position["fixTime"]) for position in answer.json()}
-
-
-def _iso(instant: datetime) -> str:
-    return instant.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _note_full_client(summary: Summary, measured: Measured, what: str) -> None:
-    if measured.result.cpu_share > FULL_CLIENT:
-        share = measured.result.cpu_share
-        summary.note(f"{what}: the client was at {share:.0%} of a core; the server could do more")
+def _warm(clients: ReportingClients, seconds: float, rate: float = 0.0) -> Measured:
+    """Measure after a warm-up."""
+    clients.measure(min(2.0, seconds), rate)
+    return clients.measure(seconds, rate)
 
 
 def _note_durability(summary: Summary, server: Server) -> None:

@@ -21,6 +21,7 @@ from motorpool.bench.vehicles import media_loop
 from motorpool.codecs.media.units import AudioCoding
 
 TITLE = "JT/T 1078 cameras to HLS: CPU beside ffmpeg, each frame and sound checked; captures, viewers, G.711"
+SERVER = "own"
 STEPS = 15
 REFERENCE_SECONDS = 300
 CAPTURED = 100

@@ -15,6 +15,7 @@ from motorpool.runtime import Actor, DynamicSpec, Kind, Ref, Request, Supervisor
 
 NAME = "mailbox"
 TITLE = "tell, ask and idle memory of actors, beside Trio channels and Pykka"
+SERVER = "none"
 STEPS = 4
 BURST = 100
 RUNS = 5

@@ -24,6 +24,7 @@ NAME = "play"
 TITLE = (
     "Chromium with hls.js and ffmpeg play live and playback for --minutes; stalls, errors, age of pictures"
 )
+SERVER = "own"
 STEPS = 5
 VEHICLES = 3
 """The last one sends H.265."""

@@ -30,6 +30,7 @@ from motorpool.bench.usage import Usage, read_usage, usage_between
 
 NAME = "schedules"
 TITLE = "10,000 scheduled commands: asleep, all windows opening in one second beside ingest, ending offline"
+SERVER = "own"
 STEPS = 6
 CALENDARS = 100
 REPORTS_PER_SECOND = 1.0
@@ -126,7 +127,7 @@ def _measure_sleep(
     return set_seconds
 
 
-def _watch(server: Server, options: Options) -> tuple[Usage, int]:
+def _watch(server: Server, options: Options) -> tuple[Usage, float]:
     """Return the usage of the idle server, and its memory after that."""
     time.sleep(_settle_seconds(options))
     begun = read_usage(server)

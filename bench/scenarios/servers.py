@@ -19,6 +19,7 @@ from motorpool.runtime import first_error
 
 NAME = "servers"
 TITLE = "two servers on one database for --minutes: killed, frozen, cut off; lost or repeated, take-over"
+SERVER = "own"
 STEPS = 30
 TERMINAL_SECONDS = 5.0
 """Interval of a terminal's reports."""

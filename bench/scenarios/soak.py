@@ -30,6 +30,7 @@ from motorpool.bench.vehicles import media_loop
 
 NAME = "soak"
 TITLE = "devices, cameras, viewers, API, WebSockets, edits for --minutes: memory, tasks, descriptors"
+SERVER = "own"
 STEPS = 4
 POSITIONS_OF_A_TERMINAL = 1.0
 """A second."""

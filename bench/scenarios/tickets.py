@@ -38,6 +38,7 @@ from motorpool.bench.usage import Usage, read_usage, usage_between
 
 NAME = "tickets"
 TITLE = "200 tickets a second in 20 companies beside ingest, webhooks, 10,000 overdue tickets after a restart"
+SERVER = "own"
 STEPS = 4
 COMPANIES = 20
 POSITIONS_RATE = 1000.0

@@ -5,20 +5,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from urllib.parse import urlsplit
 
 import trio
 
 from motorpool.bench.figures import Summary
+from motorpool.bench.measured_server import open_server
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.phases.road_days import PlannedDay, RoadServer, WayIn, measure_days
 from motorpool.bench.phases.road_figures import add_figures
 from motorpool.bench.roads import KINDS
-from motorpool.bench.server import EMAIL, run_server
-from motorpool.codecs.devices import CODECS
+from motorpool.bench.server import run_server
 
 NAME = "trips"
 TITLE = "reports of stops, trips and distances beside the truth of 200 days, here or at another --server"
+SERVER = "any"
 STEPS = 20
 DAYS_AGO = 2
 """The day that is sent: over, and within any retention."""
@@ -60,47 +60,25 @@ def plan(options: Options) -> Sequence[PlannedDay]:
 
 @contextmanager
 def _server(options: Options) -> Iterator[RoadServer]:
-    """Start a server, or yield the one that is named.
+    """Start a server, or yield the one that is named, whose devices speak OsmAnd unless told otherwise.
 
     Raises:
         BenchError: the options do not name one, or it does not start.
     """
     if options.protocol not in (None, *WAYS_IN):
         raise BenchError(f"trips are sent by {' or '.join(WAYS_IN)}")
-    if options.server is not None:
-        yield named_server(options, options.server)
-        return
-    with run_server() as server:
-        ports: dict[WayIn, int] = {"jt808": server.jt808_port, "osmand": server.osmand_port}
+    with open_server(options, run_server) as server:
+        ways = [name for name in WAYS_IN if name in (options.protocol or name)]
+        if options.protocol is None and not server.is_own:
+            ways = ["osmand"]
         yield RoadServer(
             url=server.url,
-            email=EMAIL,
+            email=server.email,
             password=server.password,
             host=server.host,
-            ports={name: port for name, port in ports.items() if options.protocol in (None, name)},
+            ports={name: server.port(name) for name in ways},
+            is_kept=not server.is_own,
         )
-
-
-def named_server(options: Options, url: str) -> RoadServer:
-    """Return the server at `--server`; its devices speak OsmAnd unless another protocol is chosen.
-
-    Raises:
-        BenchError: the address is none, or the account is missing.
-    """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise BenchError(f"--server {url} is no address such as http://127.0.0.1:8082")
-    if not options.email or not options.password:
-        raise BenchError("--server needs --email and --password")
-    way_in: WayIn = "jt808" if options.protocol == "jt808" else "osmand"
-    return RoadServer(
-        url=url.rstrip("/"),
-        email=options.email,
-        password=options.password,
-        host=parts.hostname,
-        ports={way_in: options.device_port or CODECS[way_in].port},
-        is_kept=True,
-    )
 
 
 def steps(days: int, step: Step) -> Callable[[], None]:

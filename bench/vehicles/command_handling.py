@@ -26,6 +26,7 @@ from motorpool.bench.vehicles.transmissions import DONE, FAILED, UNSUPPORTED, Tr
 from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.codecs.devices.jt808.parameters import HEARTBEAT_SECONDS, REPORT_SECONDS
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.jt1078.sender import PAYLOAD_TYPES
 from motorpool.runtime.clock import Clock
 
 Send = Callable[[bytes], Awaitable[None]]
@@ -140,10 +141,10 @@ class CommandHandler:
             case 0x8107:
                 return terminal.attributes(iccid=f"8949{plan.phone}")
             case 0x9003:
-                # AAC mono of 16 bits, H.264, at most one audio channel and this many video channels.
-                return terminal.media_capabilities(
-                    bytes.fromhex("130100010400016201") + bytes((plan.channels,))
-                )
+                # Mono of 8 kHz and 16 bits in frames of 40 ms, H.264, at most one audio channel and this many
+                # video channels.
+                coding = PAYLOAD_TYPES[plan.cab.coding]
+                return terminal.media_capabilities(bytes((coding, 1, 0, 1, 1, 0x40, 1, 98, 1, plan.channels)))
             case 0x8500:
                 self._vehicle.locked = message.body[-1:] == b"\x01"
                 location = self._vehicle.location(self._clock.now())

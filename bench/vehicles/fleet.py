@@ -9,6 +9,7 @@ import trio
 from motorpool.bench.phone import Phone, PhonePlan
 from motorpool.bench.target import NewDevice, Target
 from motorpool.bench.vehicles.archive import Archive
+from motorpool.bench.vehicles.cab import Cab
 from motorpool.bench.vehicles.camera import VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS
 from motorpool.bench.vehicles.encoding_thread import EncodingThread
@@ -70,6 +71,7 @@ def plan_fleet(
     frames_per_second: int = 15,
     stamped: bool = False,
     alarm_seconds: float = 0.0,
+    cab: Cab | None = None,
 ) -> Fleet:
     """Plan a fleet. The same seed gives the same fleet; fleets of different seeds share no device.
 
@@ -89,6 +91,7 @@ def plan_fleet(
                 channels=channels,
                 interval_seconds=interval_seconds,
                 alarm_seconds=alarm_seconds,
+                cab=cab or Cab(),
                 video=VideoFormat(
                     frames_per_second=frames_per_second,
                     coding=H265 if number > vehicles - h265 else H264,

@@ -10,8 +10,8 @@ import trio
 
 from motorpool.bench.vehicles.camera import VideoFormat
 from motorpool.bench.vehicles.encoding_thread import EncodingThread
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.bench.vehicles.route import VehicleState
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.runtime.clock import Clock
 
 CONNECT_SECONDS = 10.0
@@ -72,7 +72,7 @@ async def send_live(
     """Connect and send live video until cancelled or the server closes the connection."""
     sender = Jt1078Sender(source.phone, source.sim_bytes)
     interval = 1.0 / source.video.frames_per_second
-    async with await _connect(host, port) as stream:
+    async with await connect_for_media(host, port) as stream:
         camera = await encoding_thread.open_camera(source.vehicle, channel, source.video)
         due = clock.monotonic()
         while True:
@@ -80,7 +80,7 @@ async def send_live(
             if not live.paused:
                 instant = clock.now()
                 units = await encoding_thread.encode_frame(camera, source.state_at(instant), instant)
-                await _send(stream, b"".join(map(sender.encode, units)))
+                await send_in_time(stream, b"".join(map(sender.encode, units)))
             due += interval
             if clock.monotonic() - due > LATE_SECONDS:
                 due = clock.monotonic()
@@ -100,7 +100,7 @@ async def send_playback(
     interval = 1.0 / source.video.frames_per_second
     # No sound at other speeds.
     video = source.video if playback.speed == 1 else msgspec.structs.replace(source.video, sound=None)
-    async with await _connect(host, port) as stream:
+    async with await connect_for_media(host, port) as stream:
         camera = await encoding_thread.open_camera(source.vehicle, channel, video)
         due = clock.monotonic()
         while playback.position < playback.end:
@@ -112,12 +112,12 @@ async def send_playback(
                     camera = await encoding_thread.open_camera(source.vehicle, channel, video)
                 instant = playback.position
                 units = await encoding_thread.encode_frame(camera, source.state_at(instant), instant)
-                await _send(stream, b"".join(map(sender.encode, units)))
+                await send_in_time(stream, b"".join(map(sender.encode, units)))
                 playback.advance(interval * playback.speed)
             await trio.sleep(max(0.0, due - clock.monotonic()))
 
 
-async def _connect(host: str, port: int) -> trio.SocketStream:
+async def connect_for_media(host: str, port: int) -> trio.SocketStream:
     """Connect for media.
 
     Raises:
@@ -130,7 +130,8 @@ async def _connect(host: str, port: int) -> trio.SocketStream:
         raise OSError(f"no connection to {host}:{port} within {CONNECT_SECONDS:g} s") from None
 
 
-async def _send(stream: trio.SocketStream, content: bytes) -> None:
+async def send_in_time(stream: trio.SocketStream, content: bytes) -> None:
+    """Send. Raises trio.BrokenResourceError where the server takes nothing for too long."""
     try:
         with trio.fail_after(SEND_SECONDS):
             await stream.send_all(content)

@@ -9,7 +9,7 @@ import trio
 from motorpool.bench.target import NewDevice, Target
 from motorpool.bench.vehicles.city import ROUND_TRIPS
 from motorpool.bench.vehicles.route import Drive
-from motorpool.bench.vehicles.trackers import TRACKERS
+from motorpool.bench.vehicles.trackers import TRACKERS, new_tracker
 from motorpool.bench.vehicles.vehicle import DRIVE_START
 from motorpool.codecs.devices import CODECS
 from motorpool.runtime.clock import Clock
@@ -17,6 +17,7 @@ from motorpool.runtime.clock import Clock
 ANSWER_SECONDS = 20.0
 """How long the answer to a login is waited for."""
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 30.0
+DEVICES_OF_A_MODEL = 10_000
 HEARTBEAT_EACH = 12
 """Positions between two heartbeats."""
 
@@ -34,13 +35,15 @@ class TrackerPlan(msgspec.Struct, frozen=True, kw_only=True):
     interval_seconds: float
     udp: bool = False
     """Whether it sends datagrams."""
+    model: str = ""
+    """One of the tracker's `models`; empty: none."""
 
     def device(self) -> NewDevice:
         """Return the device to register. The same one has another protocol in the next simulation."""
         return NewDevice(
             name=self.name,
             unique_id=self.unique_id,
-            model="",
+            model=self.model,
             category="car",
             attributes={"device.binding": "none"},
         )
@@ -55,7 +58,7 @@ class TrackedVehicle:
         self._clock = clock
         self._drive = Drive(ROUND_TRIPS[plan.trip], plan.seed)
         self._socket: trio.socket.SocketType
-        self._tracker = TRACKERS[plan.protocol](plan.unique_id)
+        self._tracker = new_tracker(plan.protocol, plan.unique_id, plan.model)
         self._answered = trio.Event()
 
     async def run(self) -> None:
@@ -74,7 +77,9 @@ class TrackedVehicle:
     async def _run_connection(self) -> None:
         kind = trio.socket.SOCK_DGRAM if self._plan.udp else trio.socket.SOCK_STREAM
         found = await trio.socket.getaddrinfo(*self._address, type=kind)
-        self._tracker, self._answered = TRACKERS[self._plan.protocol](self._plan.unique_id), trio.Event()
+        plan = self._plan
+        self._tracker = new_tracker(plan.protocol, plan.unique_id, plan.model)
+        self._answered = trio.Event()
         with trio.socket.socket(found[0][0], kind) as self._socket:
             await self._socket.connect(found[0][4])
             async with trio.open_nursery() as nursery:
@@ -113,19 +118,22 @@ class TrackedVehicle:
 
 
 def plan_trackers(
-    protocol: str, *, count: int, interval_seconds: float, seed: int, udp: bool = False
+    protocol: str, *, count: int, interval_seconds: float, seed: int, udp: bool = False, model: str = ""
 ) -> tuple[TrackerPlan, ...]:
     """Plan vehicles with trackers of one protocol; fleets of different seeds share no device."""
-    digits = TRACKERS[protocol].digits
+    digits, models = TRACKERS[protocol].digits, TRACKERS[protocol].models
+    # Devices keep their model once they are registered, so that those of each model are others.
+    first = 1 + (DEVICES_OF_A_MODEL * (1 + models.index(model)) if model else 0)
     return tuple(
         TrackerPlan(
             protocol=protocol,
-            name=f"{protocol} {number:02d}",
-            unique_id=_unique_id(digits, seed, number),
+            name=f"{model or protocol} {number:02d}",
+            unique_id=_unique_id(digits, seed, first + number - 1),
             trip=(number - 1) % len(ROUND_TRIPS),
             seed=seed * 100_000 + number,
             interval_seconds=interval_seconds,
             udp=udp,
+            model=model,
         )
         for number in range(1, count + 1)
     )

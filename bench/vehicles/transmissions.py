@@ -24,10 +24,16 @@ from motorpool.bench.vehicles.media_sender import (
     send_playback,
 )
 from motorpool.bench.vehicles.recorded_files import RecordedFiles
+from motorpool.bench.vehicles.talk import talk
 from motorpool.bench.vehicles.vehicle import Vehicle
+from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import Recording
 from motorpool.runtime.clock import Clock
 
+TALK = 2
+"""Data type of 0x9101 for sound both ways."""
+CLOSE_TALK = 4
+"""Control of 0x9102 that ends it."""
 DONE, FAILED, UNSUPPORTED = 0, 1, 3
 """Results of the general answer (0x0001)."""
 
@@ -60,6 +66,8 @@ class Transmissions:
             video=plan.video,
             state_at=vehicle.state_at,
         )
+        self._cab = plan.cab
+        self._talk = trio.CancelScope()
         self._live: dict[int, Transmission] = {}
         self._playbacks: dict[int, Transmission] = {}
 
@@ -68,6 +76,7 @@ class Transmissions:
 
     def stop_all(self) -> None:
         """Stop all transmissions."""
+        self._talk.cancel()
         for transmission in (*self._live.values(), *self._playbacks.values()):
             transmission.scope.cancel()
 
@@ -75,13 +84,32 @@ class Transmissions:
         """Execute 0x9101."""
         if not 1 <= request.channel <= self._channels:
             return FAILED
+        if request.data_type == TALK:
+            self._start_talk(request)
+            return DONE
         live = LiveState()
         send = partial(send_live, request.host, request.tcp_port, request.channel, live=live)
         self._start(self._live, request.channel, live, send)
         return DONE
 
+    def _start_talk(self, request: LiveVideoRequest) -> None:
+        self._talk.cancel()
+        self._talk = trio.CancelScope()
+        self._nursery.start_soon(self._talk_until_cancelled, request, self._talk)
+
+    async def _talk_until_cancelled(self, request: LiveVideoRequest, scope: trio.CancelScope) -> None:
+        source = self._source
+        try:
+            with scope:
+                await talk(request.host, request.tcp_port, request.channel, source, self._cab, self._clock)
+        except* (OSError, trio.BrokenResourceError, CodecError) as errors:
+            _log.debug("%s: talk ended: %s", source.vehicle, errors.exceptions[0])
+
     def control_live(self, request: LiveVideoControl) -> int:
         """Execute 0x9102."""
+        if request.control == CLOSE_TALK:
+            self._talk.cancel()
+            return DONE
         found = self._live.get(request.channel)
         if found is None:
             # Closing what is not running succeeds.

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from motorpool.bench.target import NewDevice
+from motorpool.bench.vehicles.cab import Cab
 from motorpool.bench.vehicles.camera import VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS, RoundTrip
 from motorpool.bench.vehicles.jt808.terminal import encode_items, encode_location
@@ -44,6 +45,8 @@ class VehiclePlan(msgspec.Struct, frozen=True, kw_only=True):
     """Hours of work; None: it drives without a break."""
     recorded_hours: int = 24
     """How far back the recordings go."""
+    cab: Cab = Cab()
+    """What is said and heard in it during a talk."""
     tour: RoundTrip | None = None
     """Driven instead of `trip`."""
 

@@ -12,7 +12,7 @@ import trio
 
 from motorpool.bench import main
 from motorpool.bench.figures import Goal, Summary
-from motorpool.bench.options import BenchError, Options, Step
+from motorpool.bench.options import BenchError, NotThereError, Options, Step
 
 
 def parse(*words: str) -> argparse.Namespace:
@@ -34,8 +34,8 @@ def two_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
         raise BenchError("there is no road")
 
     found = {
-        "good": SimpleNamespace(TITLE="measures", STEPS=2, run=measure),
-        "bad": SimpleNamespace(TITLE="cannot", STEPS=1, run=fail),
+        "good": SimpleNamespace(TITLE="measures", SERVER="any", STEPS=2, run=measure),
+        "bad": SimpleNamespace(TITLE="cannot", SERVER="own", STEPS=1, run=fail),
     }
     monkeypatch.setattr(main, "names", lambda: sorted(found))
     monkeypatch.setattr(main, "scenario", found.__getitem__)
@@ -71,12 +71,15 @@ def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(options)
 
     monkeypatch.setattr(main, "names", lambda: ["ear"])
-    monkeypatch.setattr(main, "scenario", lambda _: SimpleNamespace(TITLE="", STEPS=1, run=listen))
+    monkeypatch.setattr(
+        main, "scenario", lambda _: SimpleNamespace(TITLE="", SERVER="any", STEPS=1, run=listen)
+    )
     words = (
         "--seconds 2 --minutes 3 --terminals 4 --idle-terminals 5 --streams 6 --actors 7 --schedules 8"
         " --soak-streams 9 --soak-requests 10 --soak-sockets 11 --seed 12 --days 13"
         " --jobs 4,10 --server http://localhost:8082 --email me@example.org --password secret"
-        " --device-port 14"
+        " --port jt808=14 --port osmand=15 --database-pid 16 --clients 2 --ramp --bound 17 --sockets 18"
+        " --vehicles 19"
     )
     monkeypatch.delenv(main.EMAIL, raising=False)
     monkeypatch.delenv(main.PASSWORD, raising=False)
@@ -101,21 +104,27 @@ def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
             server="http://localhost:8082",
             email="me@example.org",
             password="secret",
-            device_port=14,
+            ports={"jt808": 14, "osmand": 15},
+            database_pid=16,
+            clients=2,
+            ramp=True,
+            bound_ms=17,
+            sockets=18,
+            vehicles=19,
         ),
         Options(),
     ]
 
 
-@pytest.mark.parametrize("jobs", ["9", "4,", "two"])
+@pytest.mark.parametrize("jobs", ["11", "4,", "two"])
 def test_jobs_are_numbers_of_those_that_there_are(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(parse("console", "--jobs", jobs)) == 2
-    assert "--jobs takes numbers of 1, 2, 3, 4, 5, 6, 7, 8, 10" in capsys.readouterr().err
+    assert "--jobs takes numbers of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10" in capsys.readouterr().err
 
 
 def test_the_account_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Options] = []
-    module = SimpleNamespace(TITLE="", STEPS=1, run=lambda options, *_: asked.append(options))
+    module = SimpleNamespace(TITLE="", SERVER="any", STEPS=1, run=lambda options, *_: asked.append(options))
     monkeypatch.setattr(main, "names", lambda: ["ear"])
     monkeypatch.setattr(main, "scenario", lambda _: module)
     monkeypatch.setenv(main.EMAIL, "me@example.org")
@@ -139,7 +148,7 @@ def test_sigterm_ends_a_scenario_as_ctrl_c_does(monkeypatch: pytest.MonkeyPatch,
         finally:
             ended.append(signal.SIGTERM)
 
-    module = SimpleNamespace(TITLE="waits", STEPS=1, run=lambda *_: trio.run(work))
+    module = SimpleNamespace(TITLE="waits", SERVER="own", STEPS=1, run=lambda *_: trio.run(work))
     monkeypatch.setattr(main, "names", lambda: ["waits"])
     monkeypatch.setattr(main, "scenario", lambda _: module)
     handlers = signal.SIG_IGN if background else signal.default_int_handler, signal.getsignal(signal.SIGTERM)
@@ -154,11 +163,55 @@ def test_sigterm_ends_a_scenario_as_ctrl_c_does(monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.usefixtures("two_scenarios")
-def test_an_earlier_run_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "before.json"
-    assert main.run(parse("good", "--seconds", "2", "--json", str(path))) == 0
-    assert main.run(parse("good", "--compare", str(path))) == 0
-    assert "+50.0%" in capsys.readouterr().out
+def test_earlier_runs_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(tmp_path / name) for name in ("before.json", "after.json")]
+    for path, seconds in zip(paths, ("2", "3"), strict=True):
+        assert main.run(parse("good", "--seconds", seconds, "--json", path)) == 0
+    page, written = tmp_path / "run.html", tmp_path / "run.json"
+    assert main.run(parse("good", "--compare", *paths, "--html", str(page), "--json", str(written))) == 0
+    assert "1.500" in capsys.readouterr().out
+    assert "1.500" in page.read_text(encoding="utf-8")
+    (change,) = json.loads(written.read_text(encoding="utf-8"))["changes"]
+    assert (change["before"], change["after"], change["low"]) == (2, 3, None)
+
+
+@pytest.mark.usefixtures("two_scenarios")
+def test_a_server_is_measured_beside_this_checkout(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(main.__file__).resolve().parent.parent)
+    words = "good", "--compare", "http://127.0.0.1:9", ".", "--repeats", "3"
+    assert main.run(parse(*words)) == 0
+    assert "1.000 to 1.000" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("two_scenarios")
+def test_without_a_name_the_default_set_is_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(main, "DEFAULT", ("good",))
+    assert main.run(parse()) == 0
+    assert "km/h" in capsys.readouterr().out
+    monkeypatch.setattr(main, "DEFAULT_SECONDS", -1.0)
+    assert main.run(parse()) == 0
+    assert "good: left out, since the others took so long" in capsys.readouterr().out
+    assert main.run(parse("good")) == 0
+    assert "km/h" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("two_scenarios")
+def test_what_the_server_lacks_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise NotThereError("there is no port")
+
+    module = SimpleNamespace(TITLE="", SERVER="any", STEPS=1, run=fail)
+    monkeypatch.setattr(main, "scenario", lambda _: module)
+    assert main.run(parse("good")) == 0
+    out = capsys.readouterr().out
+    assert "not there" in out
+    assert "there is no port" in out
 
 
 @pytest.mark.usefixtures("two_scenarios")
@@ -172,7 +225,20 @@ def test_a_scenario_that_cannot_be_measured_does_not_stop_the_others(
 
 
 @pytest.mark.usefixtures("two_scenarios")
-@pytest.mark.parametrize("words", [(), ("nonsense",), ("good", "--compare", "/nowhere.json")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("nonsense",),
+        ("good", "--compare", "/nowhere.json", "."),
+        ("good", "--compare", "http://127.0.0.1:9", "http://127.0.0.1:9", "--repeats", "0"),
+        ("good", "--compare", "http://127.0.0.1:9", ".", "--baseline"),
+        ("bad", "--compare", "http://127.0.0.1:9", "."),
+        ("bad", "--server", "http://127.0.0.1:9"),
+        ("good", "--server", "http://127.0.0.1:9", "--baseline"),
+        ("good", "--port", "jt808"),
+        ("good", "--port", "nothing=5"),
+    ],
+)
 def test_a_wrong_command_line_is_one_line_and_code_2(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,7 @@ import pkgutil
 
 from motorpool.bench.vehicles.trackers.tracker import Tracker
 
-__all__ = ["TRACKERS", "Tracker"]
+__all__ = ["TRACKERS", "Tracker", "new_tracker"]
 
 
 def _find_trackers() -> dict[str, type[Tracker]]:
@@ -28,3 +28,10 @@ def _find_trackers() -> dict[str, type[Tracker]]:
 
 TRACKERS: dict[str, type[Tracker]] = _find_trackers()
 """The device's ends by the name of the protocol."""
+
+
+def new_tracker(protocol: str, unique_id: str, model: str = "") -> Tracker:
+    """Return the device's end of a new connection; `model` is one of the tracker's, or empty."""
+    tracker = TRACKERS[protocol](unique_id)
+    tracker.model = model
+    return tracker

@@ -1,13 +1,22 @@
 """A Meitrack tracker (docs/protocols/meitrack.md)."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Final
 
 from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.trackers.tracker import Tracker
 from motorpool.codecs.checksums import sum8
 
 _COMMAND = re.compile(rb"@@.[0-9]+,[0-9]+,([A-Z][0-9]{2})(?:,([^\r\n]*))?\*[0-9A-F]{2}\r\n", re.DOTALL)
+_VOLTAGES: Final[Mapping[str, str]] = {
+    "": "019E|04E2",
+    "MT90": "0A09|000C",
+    "MVT380": "02C3|010B",
+    "T3": "0A09|03CA",
+}
+"""About 4.14 and 12.5 V, by model, in its own steps."""
 _PHOTO = b"\xff\xd8\xff\xd9"
 
 
@@ -15,6 +24,7 @@ class MeitrackTracker(Tracker):
     """Answers commands with `OK`, and has a photo of one packet."""
 
     protocol = "meitrack"
+    models = tuple(filter(None, _VOLTAGES))
 
     def login(self) -> bytes:
         """Return a heartbeat, which the server answers."""
@@ -29,7 +39,7 @@ class MeitrackTracker(Tracker):
         text = (
             f"AAA,35,{state.latitude:.6f},{state.longitude:.6f},{moment.astimezone(UTC):%y%m%d%H%M%S},A,9,24,"
             f"{round(state.speed * 3.6)},{round(state.course) % 360},0.9,35,{round(state.odometer)},0,"
-            "0|0|0000|0000,0400,0000|0000|0000|019E|04E2,,,3,,,0,"
+            f"0|0|0000|0000,0400,0000|0000|0000|{_VOLTAGES[self.model]},,,3,,,0,"
         )
         return self._frame(b"A", text.encode())
 

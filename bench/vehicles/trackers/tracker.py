@@ -17,8 +17,13 @@ class Tracker(abc.ABC):
     is_acknowledged: ClassVar[bool] = False
     """Whether the server answers each position once it is stored. Default: false."""
 
+    models: ClassVar[tuple[str, ...]] = ()
+    """Models, as devices have them, whose ways of the protocol it has too. Default: none."""
+
     def __init__(self, unique_id: str) -> None:
         self.unique_id = unique_id
+        self.model = ""
+        """One of `models`; empty: what most trackers of the protocol send. Set before the first message."""
 
     def login(self) -> bytes:
         """Return what is sent first; the server's answer is waited for where it is not empty. Default:

@@ -1,8 +1,9 @@
 """A load program and its parent."""
 
+import msgspec
 import pytest
 
-from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
+from motorpool.bench.load.plan import Mark, Span, TerminalLoad, TerminalResult
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.references import run_echo
 
@@ -19,8 +20,11 @@ def test_marks_come_before_the_result_and_silence_has_an_end() -> None:
         result = program.wait_for(TerminalResult, 30)
         assert result.message_bytes == 100
         assert min(result.answered) > 0
-        with pytest.raises(LoadFailed, match="ended with code 0"):
-            program.next(30)
+        # It waits for spans.
+        with pytest.raises(LoadFailed, match="nothing for 0 s"):
+            program.next(0.01)
+        program.send_line(msgspec.json.encode(Span(seconds=0.1)).decode())
+        assert program.wait_for(TerminalResult, 30).start > result.start
 
 
 def test_a_program_that_says_nothing_is_not_waited_for_and_is_ended() -> None:

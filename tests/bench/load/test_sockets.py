@@ -17,7 +17,8 @@ def test_a_position_is_kept_with_the_time_when_it_came(
 ) -> None:
     with start_server() as server, server.client() as client:
         token = client.post("/session/token").raise_for_status().text
-        watching = WatchingSocket(server.host, int(server.url.rpartition(":")[2]), token, "41.123")
+        login = "Authorization", f"Bearer {token}"
+        watching = WatchingSocket(server.host, server.http_port, login, "41.123")
         watching.start()
         assert watching.accepted.wait(60), watching.error
         values = {"id": "van1", "lat": 41.123, "lon": -8.6, "timestamp": 1_770_000_000}

@@ -12,9 +12,11 @@ import msgspec
 import pytest
 
 from motorpool.bench.figures import Figure, Summary
+from motorpool.bench.latencies import Latencies
 from motorpool.bench.load.plan import Mark, TerminalResult
 from motorpool.bench.options import Options
 from motorpool.bench.scenarios import scenario
+from motorpool.bench.server import Server
 
 Answer = Callable[[httpx.Request], object]
 T = TypeVar("T", bound=msgspec.Struct)
@@ -25,38 +27,46 @@ NOTHING: Mapping[object, object] = {
     tuple[int, ...]: (),
     tuple[float, ...]: (),
     tuple[str, ...]: (),
+    Latencies: Latencies(),
 }
 
 
-def result(kind: type[T], **values: object) -> T:
-    """Return a result with these values, and with none of all else."""
+def latencies(p50_ms: float, p99_ms: float) -> Latencies:
+    """Return a hundred latencies with these percentiles."""
+    return Latencies.of([p50_ms / 1000] * 60 + [p99_ms / 1000] * 40)
+
+
+def result(kind: type[T], **values: Any) -> T:
+    """Return a result with these values, `p50_ms` and `p99_ms` as latencies, and with none of all else."""
+    if "p99_ms" in values:
+        p99_ms = values.pop("p99_ms")
+        values["latencies"] = latencies(values.pop("p50_ms", p99_ms), p99_ms)
     empty = {field.name: NOTHING.get(field.type) for field in msgspec.structs.fields(kind)}
     return kind(**(empty | values))
 
 
-def terminals(answers: int, seconds: float = 1.0, **values: object) -> TerminalResult:
+def terminals(answers: int, seconds: float = 1.0, **values: Any) -> TerminalResult:
     """Return what terminals say whose messages were answered so often."""
     return result(TerminalResult, answers=answers, seconds=seconds, **values)
 
 
-class StagedServer:
+class StagedServer(Server):
     """Answers requests as the test does."""
 
-    host = "127.0.0.1"
-    url = "http://127.0.0.1:8082"
-    offset = 0
-    jt808_port = 5015
-    osmand_port = 5055
-    media_ports = (1078, 1079)
-    password = "secret"
-
     def __init__(self, folder: Path, answer: Answer) -> None:
+        self.host = "127.0.0.1"
+        self.url = "http://127.0.0.1:8082"
+        self.offset = 0
+        self.password = "secret"
         self.folder = folder
         (folder / "server.log").write_bytes(b"")
         self.asked: list[httpx.Request] = []
         self.statements: list[str] = []
         self._answer = answer
         self._seconds = 0.0
+
+    def session_cookie(self) -> str:
+        return "JSESSIONID=staged"
 
     def client(self) -> httpx.Client:
         return httpx.Client(base_url=f"{self.url}/api", transport=httpx.MockTransport(self._handle))
@@ -73,7 +83,14 @@ class StagedServer:
         self._seconds += 1.0
         return self._seconds
 
-    database_cpu_seconds = cpu_seconds
+    def database_cpu_seconds(self) -> float:
+        return self._seconds / 2
+
+    def waiting_seconds(self) -> float:
+        return 0.0
+
+    def database_bytes(self) -> float:
+        return 50_000_000
 
     def resident_bytes(self) -> int:
         return 100_000_000
@@ -89,20 +106,30 @@ class StagedServer:
 
 
 class StagedProgram:
-    """A load program that has what it says."""
+    """A load program that has what it says, one after the other."""
 
-    def __init__(self, results: Mapping[type, Any]) -> None:
+    def __init__(self, results: list[Any]) -> None:
         self._results = results
 
     def wait_for(self, kind: type, _seconds: float, _wanted: object = None) -> Any:
-        return Mark("ready") if kind is Mark else self._results[kind]
+        if kind is Mark:
+            return Mark("ready")
+        said = self._results.pop(0)
+        assert isinstance(said, kind)
+        return said
+
+    def send_line(self, line: str) -> None:
+        """It knows what it says."""
 
     def stop(self) -> None:
         """It has said everything."""
 
 
 class Stage:
-    """What a scenario meets: `results` of load programs by their names, one after the other."""
+    """What a scenario meets: `results` of load programs by their names, one after the other.
+
+    One that says several things has a list of them.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self._monkeypatch = monkeypatch
@@ -129,7 +156,7 @@ class Stage:
         def run_program(name: str, load: Any) -> Iterator[StagedProgram]:
             self.loads.append((name, load))
             said = left[name].pop(0)
-            yield StagedProgram({type(said): said})
+            yield StagedProgram(said if isinstance(said, list) else [said])
 
         self._monkeypatch.setattr(module, "run_server", run_server)
         for each in (module, *others):

@@ -11,6 +11,7 @@ import pytest
 from tests.bench.scenarios.staging import Stage, missed, result, terminals
 
 from motorpool.bench import machine
+from motorpool.bench.load import clients
 from motorpool.bench.load.plan import RequestResult
 from motorpool.bench.options import Options
 from motorpool.bench.scenarios import api
@@ -60,15 +61,18 @@ def test_calls_that_cost_much_more_than_a_bare_route_miss_their_goal(
     beside = result(RequestResult, answers=1, failures=3, p99_ms=101.0)
     long_list = result(RequestResult, p99_ms=99.0)
     compared = [each for one in ours for each in (bare, one)]
+    saturated = [result(RequestResult, answers=each, seconds=1.0) for each in (10, 20, 30, 40)]
     figures, report, _ = stage.run(
         api,
         Options(seconds=2.0, terminals=2),
         lambda request: "a token" if request.url.path.endswith("token") else devices,
         {
             "terminals": [terminals(2), terminals(400, 2.0)],
-            "requests": [*compared, beside, long_list],
+            "requests": [*saturated, *compared, beside, long_list],
         },
+        clients,
     )
+    assert figures["GET /devices, 16 connections"].value == 30
     assert [method for method, _ in requested] == ["GET", "GET", "PUT"]
     assert figures["GET /devices/{id} server CPU"].ratio == 1.25
     assert figures["GET /positions server CPU"].ratio == 5
@@ -78,7 +82,7 @@ def test_calls_that_cost_much_more_than_a_bare_route_miss_their_goal(
     assert report.notes == ["GET /devices/{id} beside ingest: 3 requests failed"]
     # The bare route is sent the same bytes.
     loads = [load for name, load in stage.loads if name == "requests"]
-    for bare_load, our_load in zip(loads[0:6:2], loads[1:6:2], strict=True):
+    for bare_load, our_load in zip(loads[4:10:2], loads[5:10:2], strict=True):
         assert bare_load.messages == our_load.messages
         assert (bare_load.port, our_load.port) == (9, 8082)
-    assert loads[4].messages[0].startswith("PUT /api/devices/7 HTTP/1.1\r\n")
+    assert loads[8].messages[0].startswith("PUT /api/devices/7 HTTP/1.1\r\n")

@@ -5,9 +5,10 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
+from tests.bench.scenarios.staging import terminals
 
 from motorpool.bench.figures import Summary
-from motorpool.bench.load.plan import FuzzResult, TerminalResult
+from motorpool.bench.load.plan import FuzzResult
 from motorpool.bench.options import BenchError, Options
 from motorpool.bench.scenarios import fuzz, scenario
 from motorpool.bench.server import Server
@@ -18,7 +19,7 @@ def test_mutations_of_every_kind_crash_nothing(
     monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]], measure: Any
 ) -> None:
     monkeypatch.setattr(fuzz, "run_server", start_server)
-    ports = ("jt808", "osmand", "media", "http")
+    ports = ("jt808", "trackers", "osmand", "media", "http")
     enough = {"good terminals answered": 0, **{f"mutations, {port}": 0 for port in ports}}
     _, figures, steps = measure("fuzz", Options(seconds=1), enough)
     assert len(steps) == scenario("fuzz").STEPS
@@ -30,18 +31,7 @@ def test_mutations_of_every_kind_crash_nothing(
 
 
 def test_an_answer_with_500_is_a_failure() -> None:
-    good = TerminalResult(
-        seconds=1,
-        answers=1,
-        rejected=0,
-        late=0,
-        p50_ms=1,
-        p99_ms=1,
-        worst_ms=1,
-        cpu_share=0,
-        answered=(1,),
-        message_bytes=1,
-    )
+    good = terminals(1, answered=(1,))
     found = FuzzResult(
         sent={"http": 1}, statuses={500: 1}, server_errors=("500: GET /",), server_error_count=1, silent=0
     )

@@ -17,14 +17,17 @@ def test_every_scenario_has_a_title_for_the_list() -> None:
         "ingest",
         "live",
         "mailbox",
+        "mixed",
         "play",
         "registration",
         "reports",
         "schedules",
         "servers",
         "soak",
+        "storm",
         "tickets",
         "trips",
+        "websocket",
     ]
     assert all(scenario(name).TITLE and scenario(name).STEPS > 0 for name in names())
 

@@ -77,7 +77,7 @@ def test_tickets_and_webhooks_that_went_wrong_miss_their_goals() -> None:
     assert (figures["positions beside"], figures["server at work"]) == (5, 0.5)
     assert summary.notes == ["tickets: POST /api/tickets: 500"]
     assert missed(summary) == {"tickets refused or unanswered", "positions refused"}
-    received = StagedProgram({WebhookResult: result(WebhookResult, messages=8, out_of_order=1, repeated=2)})
+    received = StagedProgram([result(WebhookResult, messages=8, out_of_order=1, repeated=2)])
     tickets._report_webhooks(summary, received, 10)
     assert {"webhooks missing", "webhooks out of order"} <= missed(summary)
     assert {figure.metric: figure.value for figure in summary.figures}["webhooks missing"] == 2

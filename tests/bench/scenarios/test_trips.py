@@ -3,12 +3,15 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
+from unittest.mock import Mock
 
 import pytest
 from tests.bench.roads.samples import GOOD
 from tests.bench.scenarios.staging import Stage
 
+from motorpool.bench import measured_server
 from motorpool.bench.figures import Summary
+from motorpool.bench.measured_server import ForeignServer
 from motorpool.bench.options import BenchError, Options
 from motorpool.bench.phases.road_days import PlannedDay, RoadServer
 from motorpool.bench.roads import KINDS
@@ -93,13 +96,19 @@ def test_one_protocol_can_be_chosen(stage: Stage, measured: Measured) -> None:
     ("more", "ports"),
     [
         ({}, {"osmand": 5055}),
-        ({"device_port": 6055}, {"osmand": 6055}),
+        ({"ports": {"osmand": 6055}}, {"osmand": 6055}),
         ({"protocol": "jt808"}, {"jt808": 5015}),
     ],
 )
 def test_another_server_is_measured_in_the_same_way(
-    stage: Stage, measured: Measured, more: dict[str, object], ports: dict[str, int]
+    monkeypatch: pytest.MonkeyPatch,
+    stage: Stage,
+    measured: Measured,
+    more: dict[str, object],
+    ports: dict[str, int],
 ) -> None:
+    monkeypatch.setattr(ForeignServer, "session_cookie", lambda _: "")
+    monkeypatch.setattr(measured_server.socket, "create_connection", lambda *_: Mock())
     options = {"server": "https://traccar.example.org:8443/", "email": "me@example.org", "password": "secret"}
     stage.run(trips, Options(days=2, **options | more), lambda _: {}, {})  # type: ignore[arg-type]
     assert measured.server == RoadServer(

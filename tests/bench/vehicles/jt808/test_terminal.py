@@ -19,6 +19,7 @@ from motorpool.codecs.reports import (
     PositionReport,
     Recording,
     RecordingList,
+    SoundFormat,
 )
 
 WHEN = datetime(2026, 5, 1, 10, tzinfo=UTC)
@@ -208,13 +209,15 @@ def test_queried_attributes(terminal):
 
 def test_unsolicited_messages(terminal):
     codec = Jt808()
-    _, passengers, capabilities, event, goodbye = codec.receive(
+    _, passengers, sound, capabilities, event, goodbye = codec.receive(
         terminal.passengers(WHEN, WHEN + timedelta(minutes=5), 4, 2)
         + terminal.media_capabilities(bytes.fromhex("06010001014000620808"))
         + terminal.media_event(77, 3)
         + terminal.unregister()
     )
     assert passengers.attributes["passengersIn"] == 4
+    # G.711 A-law, 40 ms a frame.
+    assert sound == SoundFormat(payload_type=6, frame_bytes=320)
     assert capabilities.attributes["videoCoding"] == 98
     assert event.attributes["channel"] == 3
     assert isinstance(goodbye, Logout)
