@@ -31,7 +31,8 @@ from motorpool.api.http.responses import as_bytes, as_text
 from motorpool.api.logins.authentication import authenticate
 from motorpool.api.logins.pages import refuse_foreign_page
 from motorpool.api.logins.second_factor import require_codes_for
-from motorpool.api.resources import OPERATIONS
+from motorpool.api.logins.view_only import require_change_for
+from motorpool.api.resources import OPERATIONS, talk
 from motorpool.api.server_context import ServerContext
 from motorpool.api.sockets import websocket
 from motorpool.api.version import program_version
@@ -57,6 +58,7 @@ def create_app(context: ServerContext) -> Application:
         answer = _answer_with(context, operation, http_metrics)
         app.add_operation(operation.method, operation.rule, operation.name, answer)
     websocket.add_socket(app, context)
+    talk.add_talk_socket(app, context)
     console_files.add_console_routes(app, lambda: context.settings, context.settings.override)
     metrics.add_metrics_route(app, context, http_metrics)
 
@@ -133,7 +135,7 @@ async def _identify(call: Call, operation: Operation) -> None:
 
     Raises:
         Unauthorized: the operation needs a credential, and there is none.
-        Forbidden: the caller has to set up one-time codes first.
+        Forbidden: the caller has to set up one-time codes first, or may change nothing in this session.
     """
     call.optional_caller = call.unchecked = None
     try:
@@ -150,6 +152,8 @@ async def _identify(call: Call, operation: Operation) -> None:
     if call.optional_caller is None and not operation.public:
         raise Unauthorized("log in first")
     require_codes_for(call.optional_caller, operation.method, operation.path, call.path.get("id"))
+    if operation.is_change(call):
+        require_change_for(call.optional_caller, operation.method, operation.path)
 
 
 async def _serve_change(call: Call, operation: Operation) -> Response:

@@ -92,6 +92,10 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     command.add_argument(
         "--attribute", action="append", default=[], metavar="KEY=VALUE", help="an attribute of the device"
     )
+    command.add_argument(
+        "--fields", action="store_true", help="explain each part of what the device sent, also unknown ones"
+    )
+    command.add_argument("--json", action="store_true", help="print a line of JSON for each report")
     command.set_defaults(run=_decode)
     command = commands.add_parser("openapi", help="print the OpenAPI document of the API")
     command.set_defaults(run=_print_openapi)
@@ -225,6 +229,7 @@ def _print_settings(options: argparse.Namespace) -> int:
 
 def _decode(options: argparse.Namespace) -> int:
     from motorpool.api.program import decoding
+    from motorpool.api.program.log import ESCAPES
     from motorpool.codecs.reports import FrameRejected
 
     given = options.data
@@ -241,11 +246,17 @@ def _decode(options: argparse.Namespace) -> int:
             strict=options.strict,
             model=options.model,
             attributes=attributes,
+            fields=options.fields,
         )
         for decoded in found:
-            is_whole &= not isinstance(decoded, str) and not isinstance(decoded.report, FrameRejected)
-            for line in decoding.describe(decoded):
-                print(line)
+            if isinstance(decoded, decoding.Decoded):
+                is_whole &= not isinstance(decoded.report, FrameRejected)
+            is_whole &= not isinstance(decoded, str)
+            if options.json:
+                print(decoding.as_json(decoded))
+                continue
+            for line in decoding.describe(decoded, options.protocol):
+                print(line.translate(ESCAPES))
     except ValueError as error:
         return _fail(f"decode: {error}", 2)
     return 0 if is_whole else 1

@@ -46,7 +46,7 @@ class MapSettings:
 
     tiles: Annotated[str, Meta(extra={"form": "tiles"})] = OPENFREEMAP
     """Streets: `openfreemap`, `none`, or the URL of a MapLibre style, of raster tiles or of vector tiles with
-    {z}, {x} and {y}. Browsers ask its host."""
+    `{z}`, `{x}` and `{y}`. Browsers ask its host."""
     tiles_dark: Annotated[str | None, Meta(extra={"form": "tilesUrl"})] = None
     """The URL in the dark theme; unset: that of `tiles`."""
     attribution: str | None = None

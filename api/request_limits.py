@@ -23,6 +23,12 @@ WEBHOOK_TESTS = 6
 """Tests of a company's webhook within a minute."""
 ADDRESS_SEARCHES = 30
 """Searches of addresses within a minute."""
+EXPLANATIONS = 30
+"""Messages of devices that are explained within a minute."""
+INVITATIONS = 200
+"""Invitations within an hour by each user."""
+INVITATIONS_TO_USER = 5
+"""Invitations within an hour to each user."""
 DOWNLOAD_SECONDS = 600.0
 """Period in which one user's requests for one capture count as one download."""
 
@@ -46,18 +52,30 @@ class RequestLimits:
         """Password resets requested from each address."""
         self.registrations = rate("registration", users.registrations_per_address)
         """Users registered from each address."""
+        self.invitations = rate("invitation", INVITATIONS)
+        """Users whom each user has invited."""
+        self.invitations_to_user = rate("invitation to", INVITATIONS_TO_USER)
+        """Invitations mailed to each user."""
         self.message_tests = rate("message test", users.tests_per_hour)
         """Test messages sent by each user."""
         self.webhook_tests = rate("webhook test", WEBHOOK_TESTS, 60.0)
         """Tests of the webhook of each company."""
         self.address_searches = rate("address search", ADDRESS_SEARCHES, 60.0)
         """Searches for which each user has the geocoder asked."""
+        self.explanations = rate("explanation", EXPLANATIONS, 60.0)
+        """Messages of devices that are explained to each user."""
+        self.explaining = Turns(1)
+        """Turns of each user at having one explained."""
+        self.explainers = trio.CapacityLimiter(1)
+        """Processes that explain messages."""
         self.report_mails = rate("report mail", settings.reports.mails_per_hour)
         """Reports that were mailed to each user."""
         self.downloads = RateLimit(1, DOWNLOAD_SECONDS, clock.monotonic)
         """Downloads of captures that are audited, by user and file."""
         self.refusals = RefusalCounts()
         """Refused requests of each user, for the audit log."""
+        self.backups = trio.CapacityLimiter(1)
+        """Backups that are being sent."""
         self.workbooks = RunningLimit(settings.reports.workbooks_per_user)
         """Workbooks that are being made for each user."""
         self.searches = SearchLimit()

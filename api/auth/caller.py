@@ -34,6 +34,8 @@ class Caller:
     """When the access of the caller, their sharer or impersonator ends: they must be identified again."""
     impersonator: User | None = None
     """Who acts as this user; None if it is the user."""
+    view_only: bool = False
+    """Whether they act as the user only to see what the user sees."""
     sharer_id: int = 0
     """Who gave this temporary user access by sharing; 0 for other users."""
     lacks_codes: bool = False

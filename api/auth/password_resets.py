@@ -16,6 +16,7 @@ from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, issue
 from motorpool.api.configuration.live import LiveSettings
+from motorpool.api.settings import Settings
 from motorpool.runtime import Actor, Kind
 from motorpool.storage.accounts import users
 from motorpool.storage.database.database import Database
@@ -87,22 +88,24 @@ class PasswordResets(Actor[PasswordResetRequested]):
             return False
         return True
 
-    def _link(self, token: str) -> str:
-        """Return the address that the mail leads to.
-
-        Browsers send no fragment, so that no log of a proxy and no `Referer` shows the token. The page of the
-        Traccar web client, in place of the console's, looks for it in the query.
-        """
-        joint = "?" if (self._live.settings.override / "index.html").exists() else "#"
-        return f"{self._live.settings.public_url}/reset-password{joint}passwordReset={token}"
-
     async def _write(self, user: User) -> None:
         now = self.context.clock.now()
-        text, token = issue(self._token_keys, user.id, RESET, now + self._lifetime, now=now)
-        link = self._link(text)
+        expires, mailed = now + self._lifetime, {"email": user.email}
+        text, token = issue(self._token_keys, user.id, RESET, expires, now=now, extra=mailed)
+        link = password_link(self._live.settings, text)
         message = _reset_mail(user, link, round(self._lifetime.total_seconds() / 60))
         await outbox.enqueue(self._database, message, now=now, expires=token.expires)
         self.context.system.ref(OUTBOX).offer(OutboxFilled())
+
+
+def password_link(settings: Settings, token: str) -> str:
+    """Return the address of the page that sets a new password.
+
+    Browsers send no fragment, so that no log of a proxy and no `Referer` shows the token. The page of the
+    Traccar web client, in place of the console's, looks for it in the query.
+    """
+    joint = "?" if (settings.override / "index.html").exists() else "#"
+    return f"{settings.public_url}/reset-password{joint}passwordReset={token}"
 
 
 def _reset_mail(user: User, link: str, minutes: int) -> OutgoingMessage:

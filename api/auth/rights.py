@@ -30,10 +30,11 @@ class Restriction(Enum):
     LIMIT_COMMANDS = "the user may only send saved commands"
     DISABLE_REPORTS = "the user has no access to reports and position history"
     TEMPORARY = "a temporary user may not do this"
+    VIEW_ONLY = "this session only shows what the user sees"
 
 
 USER, MANAGER, ADMINISTRATOR = Role
-READONLY, DEVICE_READONLY, LIMIT_COMMANDS, DISABLE_REPORTS, TEMPORARY = Restriction
+READONLY, DEVICE_READONLY, LIMIT_COMMANDS, DISABLE_REPORTS, TEMPORARY, VIEW_ONLY = Restriction
 
 _HOLDS: Mapping[Role, Callable[[Caller], bool]] = {
     USER: lambda _: True,
@@ -46,6 +47,7 @@ _APPLIES: Mapping[Restriction, Callable[[Caller], Source | None]] = {
     LIMIT_COMMANDS: lambda caller: caller.restricted_by("limit_commands"),
     DISABLE_REPORTS: lambda caller: caller.restricted_by("disable_reports"),
     TEMPORARY: lambda caller: Source.USER if caller.user.temporary else None,
+    VIEW_ONLY: lambda caller: Source.USER if caller.view_only else None,
 }
 
 
@@ -71,6 +73,9 @@ class Right:
         """Return whether the caller has the right."""
         return _HOLDS[self.role](caller) and not any(_APPLIES[each](caller) for each in self.restrictions)
 
+
+CHANGE_ANYTHING = Right(USER, (VIEW_ONLY,), Forbidden)
+"""Needed for every operation that changes something, but those of logging in and out (api/app.py)."""
 
 # Creating, editing and deleting, by the names of resources.
 CHANGE: Mapping[str, Right] = {
@@ -102,6 +107,7 @@ WRITE_TICKETS = Right(USER, (READONLY,))
 """Creating tickets and commenting on them, beside what the caller is in the company."""
 
 SEND_UNSAVED_COMMANDS = Right(USER, (LIMIT_COMMANDS,))
+TALK_TO_DRIVERS = Right(USER, (READONLY, LIMIT_COMMANDS, VIEW_ONLY), Forbidden)
 CANCEL_COMMANDS_OF_OTHERS = Right(USER, (READONLY, LIMIT_COMMANDS))
 """Taking what others have sent out of queues; one's own takes the access that sending it took."""
 READ_HISTORY = Right(USER, (DISABLE_REPORTS,))

@@ -24,6 +24,9 @@ OPENID = "openid"
 DEVICE = "device"
 """Purpose: a device that users have logged in with; belongs to no user, and is no login."""
 
+BACKUP = "backup"
+"""Purpose: fetching a backup, soon, in the session in which the password was given for it."""
+
 LOGINS = (SESSION, SHARE)
 """Purposes that give access to the API."""
 
@@ -49,6 +52,10 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     expires: datetime
     extra: dict[str, str] = {}
     """Further claims of the issuer."""
+
+    def is_for_address(self, email: str) -> bool:
+        """Return whether it was mailed to this address; tokens of earlier versions do not say where to."""
+        return self.extra.get("email", email) == email
 
     @property
     def issuer_id(self) -> int:

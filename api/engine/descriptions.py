@@ -98,6 +98,7 @@ ERROR_STATUSES: Mapping[int, str] = {
     401: "No credential, or one that is not good; or this needs another role.",
     403: "Not open to the caller, or not without one-time codes; or sent by a page of another site.",
     404: "There is no such thing, or the caller may not see it.",
+    409: "Somebody else uses it, and one may at a time.",
     413: "The body is too large.",
     429: "Too many failed logins or requests of this kind; `Retry-After` says when to come back.",
     500: "It does not work, or is not set up here.",

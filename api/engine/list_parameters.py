@@ -78,14 +78,22 @@ def select_parameters(
     *,
     name: str,
     base: type[S],
+    required: Collection[str] = (),
     rename: Literal["camel"] | Callable[[str], str] = "camel",
 ) -> type[S]:
-    """Return query parameters as a struct: those of `base`, and the fields of `source` that are named."""
+    """Return query parameters as a struct: those of `base`, and the fields of `source` that are named.
+
+    Those that are `required` have no default.
+    """
     meanings = field_docstrings(source)
     fields = [
-        (item.name, Annotated[item.type, msgspec.Meta(description=meanings[item.name])], item.default)
+        (
+            item.name,
+            Annotated[item.type, msgspec.Meta(description=meanings[item.name])],
+            msgspec.NODEFAULT if item.name in required else item.default,
+        )
         for item in msgspec.structs.fields(source)
-        if item.name in names
+        if item.name in names or item.name in required
     ]
     return cast("type[S]", msgspec.defstruct(name, fields, bases=(base,), kw_only=True, rename=rename))
 

@@ -187,7 +187,8 @@ def _answer(status: int, content: Content, schemas: Schemas) -> Json:
         answered = {content.media_type: {"schema": schemas.of_answer(content.shape)}}
         described["content"] = {**described.get("content", {}), **answered}
     elif content.media_type:
-        described["content"] = {content.media_type: {"schema": _SCHEMAS.get(content.media_type, BYTES)}}
+        types = [content.media_type, content.other_type] if content.other_type else [content.media_type]
+        described["content"] = {each: {"schema": _SCHEMAS.get(each, BYTES)} for each in types}
     return described
 
 

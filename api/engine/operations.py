@@ -53,6 +53,8 @@ class Content:
     """Description for the OpenAPI document."""
     or_text: bool = False
     """The answer may also be plain text."""
+    other_type: str = ""
+    """Another media type that the answer may have."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Headers that are always present -> their description."""
 

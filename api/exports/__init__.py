@@ -1,1 +1,1 @@
-"""Positions as files that other programs read; no request, clock or SQL."""
+"""Positions as files that other programs read, and the archive of a backup; no request, clock or SQL."""

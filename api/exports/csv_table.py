@@ -1,13 +1,11 @@
 """CSV (RFC 4180) with a header, one row for each position, and a column for each attribute."""
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
-from motorpool.actors.words.cells import harmless
+from motorpool.actors.words.cells import csv_lines, harmless
 from motorpool.api.exports.formats import clock_time
 from motorpool.storage.records import Position
 
@@ -41,7 +39,7 @@ class CsvTable:
         """Return the header."""
         del positions
         names = (f"attributes.{key}" if key in FIELDS else key for key in self._keys)
-        return _csv([[*FIELDS, *map(harmless, names)]])
+        return csv_lines([[*FIELDS, *map(harmless, names)]])
 
     def write(self, positions: Sequence[Position]) -> bytes:
         """Return the rows.
@@ -49,7 +47,7 @@ class CsvTable:
         A position with an attribute that has no column was stored after the columns were determined, and is
         left out: the file shows what there was when it was begun.
         """
-        return _csv(
+        return csv_lines(
             [self._row(position) for position in positions if self._known.issuperset(position.attributes)]
         )
 
@@ -95,9 +93,3 @@ def _cell(value: Any) -> object:  # noqa: ANN401 - any JSON value
             return value
         case _:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _csv(rows: Sequence[Sequence[object]]) -> bytes:
-    written = io.StringIO(newline="")
-    csv.writer(written).writerows(rows)
-    return written.getvalue().encode(errors="replace")

@@ -44,6 +44,12 @@ class ResourceNotFound(HttpError):
     status = HTTPStatus.NOT_FOUND
 
 
+class AlreadyInUse(HttpError):
+    """409: somebody else uses what one may use at a time."""
+
+    status = HTTPStatus.CONFLICT
+
+
 class BodyTooLarge(HttpError):
     """413: the body exceeds the limit."""
 

@@ -47,21 +47,26 @@ class NodeGate:
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Serve one request: with the key, of a path and for a sender that are allowed; 403 otherwise."""
-        if scope["type"] != "http":
-            if scope["type"] == "websocket":
-                await send({"type": "websocket.close", "code": 1008, "reason": None})
+        if scope["type"] not in {"http", "websocket"}:
             return
         headers = dict(scope["headers"])
         shown = headers.get(KEY_HEADER.lower().encode(), b"")
         sender = _read_sender(headers.get(CALLER_HEADER.lower().encode(), b"{}"))
-        is_shared = scope["method"] == "GET" and scope["path"].startswith(SHARED_PATH)
+        # A socket is nobody's but its user's.
+        is_shared = (
+            scope["type"] == "http" and scope["method"] == "GET" and scope["path"].startswith(SHARED_PATH)
+        )
         if (
             not hmac.compare_digest(shown, self._key)
             or not scope["path"].startswith(PATHS)
             or sender is None
             or not (sender.user_id or is_shared)
         ):
-            await _refuse(send)
+            if scope["type"] == "websocket":
+                # Before it is accepted: the answer is 403.
+                await send({"type": "websocket.close", "code": 1008, "reason": None})
+            else:
+                await _refuse(send)
             return
         changed = cast("dict[str, Any]", {**scope, _SCOPE_KEY: sender})
         if client := headers.get(CLIENT_HEADER.lower().encode()):

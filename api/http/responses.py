@@ -38,6 +38,11 @@ async def as_json_array(batches: Batches) -> Response:
 
 async def as_json_text(chunks: AsyncGenerator[bytes, None]) -> Response:
     """Return chunks of JSON text as a streamed answer; the first is awaited before it begins."""
+    return await as_chunks(chunks, content_type="application/json")
+
+
+async def as_chunks(chunks: AsyncGenerator[bytes, None], *, content_type: str) -> Response:
+    """Return chunks as a streamed answer; the first is awaited before it begins."""
     first = await anext(chunks, b"")
 
     async def write() -> AsyncIterator[bytes]:
@@ -46,7 +51,7 @@ async def as_json_text(chunks: AsyncGenerator[bytes, None]) -> Response:
             async for chunk in chunks:
                 yield chunk
 
-    return Response(write(), 200, content_type="application/json")
+    return Response(write(), 200, content_type=content_type)
 
 
 async def _without_empty(

@@ -27,7 +27,7 @@ from motorpool.api.logins.pages import is_origin_of_session, refuse_foreign_page
 from motorpool.api.logins.password_logins import check_code, check_password, record_denied
 from motorpool.api.logins.second_factor import require_codes
 from motorpool.api.server_context import ServerContext
-from motorpool.storage.accounts import sessions
+from motorpool.storage.accounts import sessions, users
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Session, User
 
@@ -94,6 +94,7 @@ async def log_in(
 
 async def remember_login(call: Call, response: Response, user: User) -> None:
     """Make the device and the address known to a user who has just proved who they are."""
+    await users.note_login(call.context.database, user.id, call.now)
     await remember_address(call.context, call.request, user.id)
     remember_device(call.context, call.request, response, user.id)
 
@@ -167,12 +168,13 @@ async def begin_session(
     *,
     token: Caller | None = None,
     impersonator_id: int = 0,
+    view_only: bool = False,
     logged_in: datetime | None = None,
 ) -> None:
     """Open a session under a new id, whatever cookie the client sent, which prevents session fixation.
 
-    `token` is the caller whose token the session ends with; `impersonator_id` who opens it as another user;
-    `logged_in` when they proved who they are, unless with this request.
+    `token` is the caller whose token the session ends with; `impersonator_id` who opens it as another user,
+    and `view_only` whether only to look; `logged_in` when they proved who they are, unless with this request.
     """
     context = call.context
     await end_session(call)
@@ -189,6 +191,7 @@ async def begin_session(
         token_expires=token.token_expires if token is not None else None,
         token_id=token.token_id if token is not None else None,
         impersonator_id=impersonator_id,
+        view_only=view_only,
         address=call.address,
         user_agent=(call.request.headers.get("User-Agent") or "")[:MAX_USER_AGENT] or None,
     )
@@ -256,6 +259,7 @@ async def _authenticate_cookie(
         token_expires=session.token_expires,
         session=session,
         impersonator_id=session.impersonator_id,
+        view_only=session.view_only,
     )
     caller = await find_caller(context, credential)
     if caller is not None and now - session.last_used >= TOUCH_INTERVAL:

@@ -30,6 +30,8 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
     session: Session | None = None
     impersonator_id: int = 0
     """Who began the session, issued the token, or shared, as another user."""
+    view_only: bool = False
+    """Whether it is a session in which nothing can be changed."""
     sharer_id: int = 0
     """Who issued it by sharing, for a temporary user whose row does not say it."""
 
@@ -68,6 +70,7 @@ async def find_caller(context: ServerContext, credential: Credential) -> Caller 
         token_expires=credential.token_expires,
         expires=min((end for end in ends if end is not None), default=None),
         impersonator=impersonator.user if impersonator is not None else None,
+        view_only=credential.view_only,
         sharer_id=sharer_id,
         lacks_codes=impersonator is None and lacks_codes(context, account),
     )

@@ -45,14 +45,38 @@ async def require_proof(call: Call, current_password: str | None, changed: Seque
     passwords were given.
     """
     if current_password is not None:
-        user = await check_password(
-            call.context, call.request, call.caller.user.email, current_password, method="password change"
-        )
-        if user is None or user.id != call.caller.id:
-            raise BadRequest("currentPassword: is wrong")
+        await _require_right(call, current_password, method="password change")
     elif not _is_fresh(call):
         what = ", ".join(changed)
         raise BadRequest(f"currentPassword: needed to change {what}; or log in again and try once more")
+
+
+async def require_password(call: Call, current_password: str | None, act: str) -> None:
+    """Raise BadRequest unless the caller gives their current password, however new their login is.
+
+    Those who have none, as they log in by a provider, must have just logged in. `act` says what it is needed
+    for. LoginLocked if too many wrong passwords were given.
+    """
+    if current_password is not None:
+        await _require_right(call, current_password, method="password confirmation")
+        return
+    authorization = call.request.authorization
+    if authorization is not None and authorization.type == "basic":
+        # It came with this very request.
+        return
+    account = await call.context.logins.accounts.by_id(call.caller.id)
+    if account is not None and account.password_hash is not None:
+        raise BadRequest(f"currentPassword: needed to {act}")
+    if not _is_fresh(call):
+        raise BadRequest(f"you have no password here: log in again to {act}, and try once more")
+
+
+async def _require_right(call: Call, current_password: str, *, method: str) -> None:
+    user = await check_password(
+        call.context, call.request, call.caller.user.email, current_password, method=method
+    )
+    if user is None or user.id != call.caller.id:
+        raise BadRequest("currentPassword: is wrong")
 
 
 def _is_fresh(call: Call) -> bool:

@@ -2,8 +2,7 @@
 
 import os
 import shutil
-import stat
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import BinaryIO
 import trio
 
 from motorpool.actors.words.record_json import format_time
-from motorpool.api.program.archive import (
+from motorpool.api.exports.backup_archive import (
     DUMP,
     FILES,
     FOLDERS,
@@ -20,6 +19,9 @@ from motorpool.api.program.archive import (
     ArchiveWriter,
     Manifest,
     VerifiedArchive,
+    files_of,
+    is_of_dump,
+    open_file,
 )
 from motorpool.api.program.configured_database import run_embedded
 from motorpool.api.program.errors import StartFailed, error_line
@@ -147,7 +149,7 @@ def _write(settings: Settings, url: str, file: Path, *, with_key: bool) -> str:
             with archive.member(DUMP) as member:
                 dumps.dump(url, member.write)
             # After the dump, so that every file named in it is included.
-            for name, path in _files(settings.data):
+            for name, path in files_of(settings.data):
                 if with_key or name != KEY_FILE:
                     _add(archive, name, path)
             manifest = archive.finish(manifest)
@@ -198,32 +200,12 @@ def _create_private(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
 
 
-def _files(data: Path) -> Iterator[tuple[str, Path]]:
-    for name in FILES:
-        if (data / name).is_file():
-            yield name, data / name
-    for top in FOLDERS:
-        for folder, inner, names in os.walk(data / top):
-            inner.sort()
-            for name in sorted(names):
-                # A name with a leading dot is a file still being written.
-                if not name.startswith("."):
-                    path = Path(folder) / name
-                    yield path.relative_to(data).as_posix(), path
-
-
 def _add(archive: ArchiveWriter, name: str, path: Path) -> None:
-    try:
-        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        # Deleted meanwhile, or a symbolic link, which the server never creates.
-        return
-    with os.fdopen(opened, "rb") as file:
-        found = os.fstat(opened)
-        if stat.S_ISREG(found.st_mode):
-            with archive.member(name, mode=found.st_mode & 0o777, modified=found.st_mtime) as member:
-                while chunk := file.read(CHUNK_BYTES):
-                    member.write(chunk)
+    if (opened := open_file(path)) is not None:
+        file, found = opened
+        with file, archive.member(name, mode=found.st_mode & 0o777, modified=found.st_mtime) as member:
+            while chunk := file.read(CHUNK_BYTES):
+                member.write(chunk)
 
 
 def _verify(file: Path) -> VerifiedArchive:
@@ -257,7 +239,7 @@ def _replace(settings: Settings, url: str, archive: VerifiedArchive, *, force: b
         for name in archive.names:
             archive.extract(name, work)
         os.sync()
-        dumps.load(url, archive.chunks(DUMP))
+        dumps.load(url, archive.dump())
         kept = _swap(settings.data, work, force=force)
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -291,7 +273,8 @@ def _swap(data: Path, work: Path, *, force: bool) -> list[str]:
 
 def _summary(manifest: Manifest) -> str:
     size = sum(entry.size for entry in manifest.files.values())
+    files = sum(not is_of_dump(name) for name in manifest.files)
     return (
         f"schema {manifest.schema} of release {manifest.program}, PostgreSQL {manifest.postgres},"
-        f" {len(manifest.files) - 1} files, {size / 1e6:.1f} MB, made {manifest.made}"
+        f" {files} files, {size / 1e6:.1f} MB, made {manifest.made}"
     )

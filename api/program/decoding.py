@@ -8,11 +8,15 @@ import msgspec
 
 from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.devices.attributes import unit_of
+from motorpool.codecs.devices.explanation import UNIDENTIFIED, Part, explain
+from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import Report, Secret
 
 SHOWN_BYTES = 256
 """Most bytes of a content that are printed."""
+MAX_TABLE_LINES = 8
+"""Lines of the bytes of one part in a table."""
 
 
 class Decoded(msgspec.Struct, frozen=True):
@@ -20,6 +24,12 @@ class Decoded(msgspec.Struct, frozen=True):
 
     report: Report
     answer: bytes = b""
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """The parts of a piece."""
+
+    parts: list[Part]
 
 
 def parse_bytes(text: str, *, is_text: bool = False) -> bytes:
@@ -43,7 +53,8 @@ def decode(
     strict: bool = False,
     model: str = "",
     attributes: Mapping[str, Any] | None = None,
-) -> Iterator[Decoded | str]:
+    fields: bool = False,
+) -> Iterator[Decoded | Explained | str]:
     """Yield what each piece brings, in order, and remarks.
 
     Args:
@@ -53,6 +64,7 @@ def decode(
         strict: whether frames with a wrong check value are dropped.
         model: of the device.
         attributes: of the device, as `DeviceCodec.configure` reads them.
+        fields: whether its parts are explained behind each piece.
 
     Raises:
         ValueError: no such protocol, or it has no datagrams.
@@ -66,7 +78,10 @@ def decode(
     codec.strict_checksums = strict
     codec.keeps_unknown = True
     codec.configure(model, attributes or {})
+    if isinstance(codec, FramedCodec):
+        codec.unique_id = UNIDENTIFIED
     for piece in pieces:
+        parts = explain(codec, piece) if fields else []
         try:
             reports = codec.receive_datagram(piece) if udp else codec.receive(piece)
         except CodecError as error:
@@ -77,14 +92,19 @@ def decode(
         if codec.checksum_errors:
             yield f"wrong check values: {codec.checksum_errors}"
             codec.checksum_errors = 0
+        if parts:
+            yield Explained(parts)
     if codec.buffered:
         yield f"{codec.buffered} bytes wait for the rest of a message"
 
 
-def describe(decoded: Decoded | str) -> Iterator[str]:
-    """Yield the lines that are printed of a report or a remark."""
+def describe(decoded: Decoded | Explained | str, protocol: str = "") -> Iterator[str]:
+    """Yield the lines that are printed of a report, of parts, or of a remark; units are the protocol's."""
     if isinstance(decoded, str):
         yield f"# {decoded}"
+        return
+    if isinstance(decoded, Explained):
+        yield from _table(decoded.parts, protocol)
         return
     report = decoded.report
     yield type(report).__name__
@@ -94,11 +114,47 @@ def describe(decoded: Decoded | str) -> Iterator[str]:
             continue
         if field.name == "attributes":
             for key, attribute in value.items():
-                yield f"  {key}: {_shown(attribute)} {unit_of(key)}".rstrip()
+                yield f"  {key}: {_shown(attribute)} {unit_of(key, protocol)}".rstrip()
         else:
             yield f"  {field.name}: {_shown(value)} {_UNITS.get(field.name, '')}".rstrip()
     if decoded.answer:
         yield f"  answer: {_shown(decoded.answer)}"
+
+
+def as_json(decoded: Decoded | Explained | str) -> str:
+    """Return a report, parts or a remark as one line of JSON."""
+    if isinstance(decoded, str):
+        content: dict[str, Any] = {"remark": decoded}
+    elif isinstance(decoded, Explained):
+        content = {"fields": decoded.parts}
+    else:
+        report = decoded.report
+        fields = {
+            field.name: "not shown" if isinstance(value, Secret) else value
+            for field in msgspec.structs.fields(report)
+            if field.name != "receipt" and not _is_default(value := getattr(report, field.name), field)
+        }
+        content = {"report": type(report).__name__, **fields, "answer": decoded.answer.hex()}
+    return msgspec.json.encode(content, enc_hook=repr).decode()
+
+
+def _table(parts: Sequence[Part], protocol: str) -> Iterator[str]:
+    pieces = [bytes.fromhex(part.bytes) for part in parts]
+    whole = b"".join(pieces).rstrip(b"\r\n")
+    is_text = whole.isascii() and whole.decode().isprintable()
+    yield "offset  length  bytes             meaning"
+    for part, piece in zip(parts, pieces, strict=True):
+        shown = piece.decode().replace("\r", "\\r").replace("\n", "\\n") if is_text else part.bytes
+        lines = [shown[at : at + 16] for at in range(0, len(shown), 16)][:MAX_TABLE_LINES]
+        meaning = ", ".join(
+            name
+            if value is None
+            else f"{name} {_shown(value)} {unit_of(name, protocol) or _UNITS.get(name, '')}".rstrip()
+            for name, value in part.values.items()
+        )
+        yield f"{part.offset:>6}  {part.length:>6}  {lines[0]:<16}  {meaning or f'({part.kind})'}"
+        for line in lines[1:]:
+            yield f"{'':>14}  {line}"
 
 
 _UNITS = {"altitude": "m", "accuracy": "m", "speed": "kn", "course": "°", "latitude": "°", "longitude": "°"}

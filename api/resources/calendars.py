@@ -1,6 +1,7 @@
 """Calendars: iCalendar text that is validated before it is stored (docs/calendars.md)."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
@@ -201,3 +202,22 @@ async def list_windows(call: Call) -> Response:
     if len(windows) > MAX_WINDOWS:
         raise BadRequest(f"from, to: {len(windows)} windows; ask for a shorter span")
     return as_json([CalendarWindow(*window) for window in windows])
+
+
+async def opening(call: Call, calendar_id: int, start: datetime, end: datetime) -> Callable[[datetime], bool]:
+    """Return whether a stored calendar is open at an instant of a span; without one it always is.
+
+    Raises:
+        BadRequest: its windows take too many steps.
+    """
+    calendar = await plain_tables.CALENDARS.fetch(call.context.database, calendar_id) if calendar_id else None
+    if calendar is None:
+        return lambda _: True
+    windows = await POLICY.windows(call, calendar, Span(start=start, end=end + timedelta(seconds=1)))
+    begins = [opens for opens, _ in windows]
+
+    def is_open(at: datetime) -> bool:
+        place = bisect_right(begins, at)
+        return place > 0 and at < windows[place - 1][1]
+
+    return is_open

@@ -1,12 +1,13 @@
 """Commands to devices: sending, queueing, and what a device understands (docs/commands.md)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
 import trio
 from quart import Response
 
+from motorpool.actors.messages.command_log import announce_commands, handover_of
 from motorpool.actors.messages.uplink import (
     DEVICE,
     CommandOutcome,
@@ -36,8 +37,10 @@ from motorpool.codecs.devices import CODECS
 from motorpool.storage.accounts import access, links
 from motorpool.storage.database.conditions import Condition, any_of
 from motorpool.storage.database.tables import ListQuery
-from motorpool.storage.devices import commands, devices, groups
+from motorpool.storage.devices import command_log, commands, devices, groups
+from motorpool.storage.devices.command_log import NewEntry
 from motorpool.storage.devices.commands import WaitingCommand
+from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import Command, QueuedCommand
 
 OPERATIONS = Operations("commands")
@@ -103,6 +106,12 @@ FETCHES_VIDEO = frozenset({"videoStart", "videoPlayback"})
 """Types of commands that have a device send video."""
 
 
+OF_VIEWERS = frozenset(
+    {"videoStart", "videoStop", "videoPlayback", "videoPlaybackControl", "videoPlaybackList"}
+)
+"""Types of commands that players send all the time, which are left out of the log."""
+
+
 class QueueQuery(msgspec.Struct, rename="camel"):
     """Which device's queue to list."""
 
@@ -150,12 +159,14 @@ async def cancel_queued_command(call: Call) -> Response:
             raise ResourceNotFound("there is no such queued command")
         if queued.user_id != call.caller.id:
             CANCEL_COMMANDS_OF_OTHERS.require(call.caller)
-        if not await commands.cancel(transaction, queued_id, call.now):
+        gone = await commands.cancel(transaction, queued_id, call.now)
+        if gone is None:
             raise ResourceNotFound("there is no such queued command")
         attributes = {"deviceId": queued.device_id, "type": queued.type, "userId": queued.user_id}
         await record_action(call, transaction, "remove", "queuedCommand", queued_id, attributes=attributes)
         await note_command_removed(call, transaction, queued_id)
     announce_command_removed(call)
+    announce_commands(call.context.system, gone)
     return no_content()
 
 
@@ -205,7 +216,14 @@ async def send_command(call: Call) -> Response:
         call.require_memory()
     command = msgspec.structs.replace(command, device_id=body.device_id)
     row_id = await add_ticket_command(call, company_id, ticket_id, command) if ticket_id else 0
-    outcome = await _send(call, command, body.device_id, ticket_command_id=row_id)
+    (log_id,) = await _log(call, command, (body.device_id,), ticket_id)
+    try:
+        outcome = await _send(call, command, body.device_id, ticket_command_id=row_id, log_id=log_id)
+    except StatementRejected as error:
+        # Its queue is full, or it has just been deleted.
+        await _log_outcomes(call, {log_id: CommandRefused(str(error))})
+        raise
+    await _log_outcomes(call, {log_id: outcome})
     if not isinstance(outcome, CommandRefused):
         attributes = _audited(command) | ({"ticketId": ticket_id} if ticket_id else {})
         await record_action(
@@ -245,8 +263,41 @@ async def _command(call: Call, body: CommandBody) -> Command:
     )
 
 
+async def _log(call: Call, command: Command, device_ids: Sequence[int], ticket_id: int = 0) -> list[int]:
+    """Store that a command is about to be sent to devices; return the ids of the rows in the log, 0 for none.
+
+    What viewers ask of cameras is not logged.
+    """
+    if command.type in OF_VIEWERS and not ticket_id:
+        return [0] * len(device_ids)
+    entries = [
+        NewEntry(
+            device_id=device_id,
+            type=command.type,
+            description=command.description,
+            text_channel=command.text_channel,
+            attributes=command.attributes,
+            origin="TICKET" if ticket_id else "USER",
+            user_id=call.caller.id,
+            ticket_id=ticket_id,
+        )
+        for device_id in device_ids
+    ]
+    return await command_log.add(call.context.database, entries, call.now)
+
+
+async def _log_outcomes(call: Call, outcomes: Mapping[int, CommandOutcome]) -> None:
+    """Store what came of sending to devices, by rows of the log; the queue stores what it has taken."""
+    results = [
+        result for log_id, outcome in outcomes.items() if (result := handover_of(log_id, outcome)) is not None
+    ]
+    if results:
+        await command_log.settle(call.context.database, results, call.now)
+    announce_commands(call.context.system, outcomes)
+
+
 async def _send(
-    call: Call, command: Command, device_id: int, *, ticket_command_id: int = 0
+    call: Call, command: Command, device_id: int, *, ticket_command_id: int = 0, log_id: int = 0
 ) -> CommandOutcome:
     """Send to one device; return whether it was sent, queued or refused."""
     request = SendCommand(
@@ -255,6 +306,7 @@ async def _send(
         text_channel=command.text_channel,
         user_id=call.caller.id,
         ticket_command_id=ticket_command_id,
+        log_id=log_id,
     )
     return await call.context.system.ref(DEVICE, device_id).ask(request, seconds=SEND_SECONDS)
 
@@ -280,18 +332,23 @@ async def _send_to_group(call: Call, command: Command, group_id: int) -> Respons
     if not visible:
         raise BadRequest("the group holds no device that the user may see", is_refusal=True)
     outcomes: dict[int, QueuedCommand | BadRequest | None] = {}
+    logged: dict[int, CommandOutcome] = {}
+    log_ids = await _log(call, command, visible)
 
-    async def send_to_some(device_ids: Iterator[int]) -> None:
-        for device_id in device_ids:
+    async def send_to_some(targets: Iterator[tuple[int, int]]) -> None:
+        for device_id, log_id in targets:
+            outcome = await _send(call, command, device_id, log_id=log_id)
+            logged[log_id] = outcome
             try:
-                outcomes[device_id] = _queued(await _send(call, command, device_id))
+                outcomes[device_id] = _queued(outcome)
             except BadRequest as error:
                 outcomes[device_id] = error
 
-    remaining = iter(visible)
+    remaining = iter(zip(visible, log_ids, strict=True))
     async with trio.open_nursery() as nursery:
         for _ in range(MAX_CONCURRENT):
             nursery.start_soon(send_to_some, remaining)
+    await _log_outcomes(call, logged)
     queued = [outcomes[each] for each in visible if isinstance(outcomes[each], QueuedCommand)]
     refused = [
         f"device {each}: {error.text}" for each in visible if isinstance(error := outcomes[each], BadRequest)

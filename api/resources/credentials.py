@@ -21,6 +21,7 @@ from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.json import extended
+from motorpool.api.resources.linked_policy import may_see_user
 from motorpool.storage.accounts import sessions, tokens
 from motorpool.storage.accounts.tokens import IssuedToken
 
@@ -33,7 +34,7 @@ class OfUser(msgspec.Struct, rename="camel"):
     """Whose."""
 
     user_id: Id | None = None
-    """The user, for administrators; by default the caller."""
+    """The user, for administrators and managers of the user; by default the caller."""
 
 
 class SessionInfo(msgspec.Struct, rename="camel"):
@@ -56,6 +57,8 @@ class SessionInfo(msgspec.Struct, rename="camel"):
     """The token with which it began and ends; null without one."""
     impersonator_id: int
     """The user who began it as this one; 0 if it is the user's own."""
+    view_only: bool
+    """Whether they began it only to see what the user sees."""
     current: bool
     """Whether it is the session of this request."""
 
@@ -107,20 +110,31 @@ def _list_operation(
     """Add the operation that lists what a user has."""
 
     async def serve(call: Call) -> Response:
-        return as_json(await find(call, _whose(call)))
+        return as_json(await find(call, await _whose(call)))
 
     serve.__name__, serve.__doc__ = f"list_{name}", summary
     OPERATIONS.operation("GET", f"/{name}", query=OfUser, answer=list[shape])(serve)  # type: ignore[valid-type]
 
 
-def _whose(call: Call) -> int:
+async def _whose(call: Call) -> int:
     LIST_CREDENTIALS.require(call.caller)
     user_id = call.query(OfUser).user_id
     if user_id is None or user_id == call.caller.id:
         return call.caller.id
-    if not call.caller.administrator:
-        raise BadRequest("userId: only an administrator may name another user", is_refusal=True)
+    if not await _answers_for(call, user_id):
+        raise BadRequest(
+            "userId: only an administrator or a manager of the user may name another user", is_refusal=True
+        )
     return user_id
+
+
+async def _answers_for(call: Call, user_id: int) -> bool:
+    """Return whether the caller is an administrator, that user, or one of the user's managers.
+
+    A manager ends what a user is logged in with by a new password, too.
+    """
+    caller = call.caller
+    return caller.administrator or await may_see_user(call, call.context.database, user_id)
 
 
 async def _sessions(call: Call, user_id: int) -> list[SessionInfo]:
@@ -157,11 +171,11 @@ _list_operation("shares", ShareInfo, _shares, "The share links of a user, newest
 
 @OPERATIONS.operation("DELETE", "/sessions/{id:text}", answers={204: NO_CONTENT}, errors=(400,))
 async def end_session_by_id(call: Call) -> Response:
-    """End a session of one's own, or as an administrator anybody's."""
+    """End a session of one's own, of a managed user, or as an administrator anybody's."""
     LIST_CREDENTIALS.require(call.caller)
     session_id = call.path["id"]
     found = (await sessions.fetch(call.context.database, [session_id])).get(session_id)
-    if found is None or not (call.caller.administrator or found.user_id == call.caller.id):
+    if found is None or not await _answers_for(call, found.user_id):
         raise ResourceNotFound("no such session", is_refusal=found is not None)
     async with call.context.database.transaction() as transaction:
         await sessions.delete(transaction, session_id)
@@ -173,7 +187,7 @@ async def end_session_by_id(call: Call) -> Response:
 @OPERATIONS.operation("DELETE", "/sessions", query=OfUser, answers={204: NO_CONTENT})
 async def end_other_sessions(call: Call) -> Response:
     """End all sessions of a user but that of the request, and those that the user began as another one."""
-    user_id, own = _whose(call), call.caller.session
+    user_id, own = await _whose(call), call.caller.session
     async with call.context.database.transaction() as transaction:
         ended = await sessions.delete_of_user(transaction, user_id, keep=own.id if own else None)
         attributes = {"userId": user_id, "sessions": len(ended)}
@@ -184,13 +198,16 @@ async def end_other_sessions(call: Call) -> Response:
 
 @OPERATIONS.operation("DELETE", "/tokens/{id:text}", answers={204: NO_CONTENT}, errors=(400,))
 async def end_token_by_id(call: Call) -> Response:
-    """Revoke a token of one's own, or as an administrator anybody's, with the sessions begun with it."""
+    """Revoke a token of one's own, of a managed user, or as an administrator anybody's.
+
+    The sessions that began with it end as well.
+    """
     return await _end(call, "session", "token")
 
 
 @OPERATIONS.operation("DELETE", "/shares/{id:text}", answers={204: NO_CONTENT}, errors=(400,))
 async def end_share_by_id(call: Call) -> Response:
-    """End a share link of one's own, or as an administrator anybody's."""
+    """End a share link of one's own, of a managed user, or as an administrator anybody's."""
     return await _end(call, "share", "share")
 
 
@@ -200,7 +217,7 @@ async def _end(call: Call, purpose: str, kind: str) -> Response:
     owner_id = 0
     if found is not None and found.purpose == purpose:
         owner_id = found.issuer_id if purpose == "share" else found.user_id
-    if found is None or not owner_id or not (call.caller.administrator or owner_id == call.caller.id):
+    if found is None or not owner_id or not await _answers_for(call, owner_id):
         raise ResourceNotFound(f"no such {kind}", is_refusal=bool(owner_id))
     await end_token(call, found.id, found.user_id, found.expires, kind)
     return no_content()

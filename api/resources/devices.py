@@ -63,7 +63,7 @@ class DevicePolicy(LinkedPolicy[Device]):
         return await call.body(shape)
 
     async def prepare(self, call: Call, transaction: Queries, new: Device, old: Device | None) -> Device:
-        """Check texts, attributes, references, and the limit of devices; take the files along."""
+        """Check texts, attributes and references; take the files along."""
         new = self.texts.trimmed(new)
         known = old.attributes if old is not None else {}
         require_time_zone(DECODER_ZONE, new.attributes, known)
@@ -71,9 +71,22 @@ class DevicePolicy(LinkedPolicy[Device]):
         new = await super().prepare(call, transaction, new, old)
         if old is not None and new.unique_id != old.unique_id:
             call.after_commit.append(partial(_move_files, call, old, new.unique_id))
-        if old is None and not call.caller.administrator:
-            await _require_room(call, transaction)
         return new
+
+    async def insert(self, call: Call, transaction: Queries, new: Device) -> Device:
+        """Store, link to the creator, and check the limit of devices.
+
+        Its row is locked last, as an import does: else one who waits for the other's identity would be waited
+        for.
+        """
+        stored = await self.add(call, transaction, new)
+        if exceeded := await exceeded_limit(call, transaction):
+            raise BadRequest(limit_reached(call, exceeded))
+        return stored
+
+    async def add(self, call: Call, transaction: Queries, new: Device) -> Device:
+        """Store and link to the creator, without looking at the limit of devices."""
+        return await super().insert(call, transaction, new)
 
     async def update(self, call: Call, transaction: Queries, new: Device, old: Device) -> Device | None:
         """Store; a device that is to report in another way is bound anew by its next login.
@@ -86,7 +99,7 @@ class DevicePolicy(LinkedPolicy[Device]):
             await device_bindings.forget_code(transaction, new.id)
         if new.group_id in {0, old.group_id}:
             return await super().update(call, transaction, new, old)
-        async with quotas.counted_devices(call, transaction, devices=[old.id]):
+        async with quotas.counted_devices(call, transaction, into=new.group_id, devices=[old.id]):
             return await super().update(call, transaction, new, old)
 
     async def delete(self, call: Call, transaction: Queries, old: Device) -> None:
@@ -113,30 +126,35 @@ async def _move_files(call: Call, old: Device, unique_id: str) -> None:
         _log.warning("the files of device %d stay under %r: %s", old.id, old.unique_id, error)
 
 
-async def _require_room(call: Call, transaction: Queries) -> None:
-    """Raise BadRequest if the caller may add no more devices, by their limit or that of a manager above."""
-    reached = await limits.reached_limit(transaction, call.caller.id, "device_limit")
-    if reached is not None:
-        whose = (
-            "the user's limit" if reached.user_id == call.caller.id else "the limit of a manager of the user"
-        )
-        raise BadRequest(f"{whose} of devices is reached")
+async def exceeded_limit(call: Call, transaction: Queries) -> limits.Exceeded | None:
+    """Return the limit, of the caller or of a manager above, that there are too many devices for."""
+    if call.caller.administrator:
+        return None
+    return await limits.exceeded_limit(transaction, call.caller.id, "device_limit")
 
 
+def limit_reached(call: Call, exceeded: limits.Exceeded) -> str:
+    """Return the sentence that says so."""
+    is_own = exceeded.user_id == call.caller.id
+    whose = "the user's limit" if is_own else "the limit of a manager of the user"
+    return f"{whose} of devices is reached"
+
+
+POLICY = DevicePolicy(
+    devices.TABLE,
+    links.USER_DEVICE,
+    filters=(links.DEVICE_DEVICE,),
+    references={"group_id": groups.TABLE, "calendar_id": plain_tables.CALENDARS},
+    texts=TextRules(
+        {"name": MAX_NAME_LENGTH, "unique_id": MAX_NAME_LENGTH, "phone": None},
+        required=("name", "unique_id"),
+    ),
+)
 DEVICES = Resource(
     name="device",
     path="devices",
     change=DeviceChanged,
-    policy=DevicePolicy(
-        devices.TABLE,
-        links.USER_DEVICE,
-        filters=(links.DEVICE_DEVICE,),
-        references={"group_id": groups.TABLE, "calendar_id": plain_tables.CALENDARS},
-        texts=TextRules(
-            {"name": MAX_NAME_LENGTH, "unique_id": MAX_NAME_LENGTH, "phone": None},
-            required=("name", "unique_id"),
-        ),
-    ),
+    policy=POLICY,
     parameters=COMMON_PARAMETERS | {"device_id", "id", "unique_id"},
     read_only=("status", "last_update", "position_id"),
 )

@@ -54,7 +54,7 @@ class GroupPolicy(LinkedPolicy[Group]):
         """Store; below another group its devices have what is linked to that."""
         if new.group_id in {0, old.group_id}:
             return await super().update(call, transaction, new, old)
-        async with quotas.counted_devices(call, transaction, groups=[old.id]):
+        async with quotas.counted_devices(call, transaction, into=new.group_id, groups=[old.id]):
             return await super().update(call, transaction, new, old)
 
     async def delete(self, call: Call, transaction: Queries, old: Group) -> None:

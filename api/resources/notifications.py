@@ -4,6 +4,7 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.deliveries.notificators import NOTIFICATORS
+from motorpool.actors.events.own_words import OwnWords, problem_of
 from motorpool.actors.messages.changes import NotificationChanged
 from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.actors.rules.severity import SEVERITIES, read_severity
@@ -73,12 +74,16 @@ class NotificationPolicy(LinkedPolicy[Notification]):
         return extended(SentNotification, sent, listed="notificators" in await call.body_fields())
 
     async def validate(self, sent: Notification) -> Notification:
-        """Refuse unknown types and notificators."""
+        """Refuse unknown types, notificators and placeholders."""
         if sent.type not in EVENT_TYPES:
             raise BadRequest("type: not one of GET /notifications/types")
         severity = sent.attributes.get("severity")
         if severity is not None and read_severity(severity) is None:
             raise BadRequest(f"attributes.severity: is none of {', '.join(SEVERITIES)}")
+        for key in OwnWords._fields:
+            words = sent.attributes.get(key)
+            if words is not None and (problem := problem_of(key, words)):
+                raise BadRequest(f"attributes.{key}: {problem}")
         for name in _names(sent.notificators):
             if name not in ACCEPTED:
                 raise BadRequest(f"notificators: {name[:40]} is not one of {', '.join(ACCEPTED)}")

@@ -108,6 +108,9 @@ async def _check(call: Call, queries: Queries, token: Token) -> Account:
         raise ResourceNotFound("there is no such user any more")
     if account.tokens_since is not None and token.issued < account.tokens_since:
         raise BadRequest(SPENT)
+    if not token.is_for_address(account.user.email):
+        # Who reads the old address, perhaps a mistyped one, is not the user.
+        raise BadRequest("the link was mailed to another address than the account has now")
     if not may_log_in(account.user, call.now):
         raise BadRequest("the account is disabled or has expired")
     return account

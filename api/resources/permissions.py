@@ -59,6 +59,12 @@ DescribedLink = Annotated[
     dict[str, int],
     msgspec.Meta(min_length=2, max_length=2, extra_json_schema={"propertyNames": {"enum": _KEYS}}),
 ]
+DescribedInheritedLink = Annotated[
+    dict[str, int],
+    msgspec.Meta(
+        min_length=3, max_length=3, extra_json_schema={"propertyNames": {"enum": [*_KEYS, "throughGroupId"]}}
+    ),
+]
 DescribedLinks = Annotated[list[DescribedLink], msgspec.Meta(max_length=MAX_LINKS)]
 LinkQuery = msgspec.defstruct("LinkQuery", [(key, Id | None, None) for key in _KEYS], frozen=True)
 """Two of these parameters, the owner's first; 0 stands for any."""
@@ -70,6 +76,45 @@ async def list_permissions(call: Call) -> Response:
 
     Administrators see all of them, other users the links of which they have access to both sides.
     """
+    pair, owner_id, property_id = await _asked(call)
+    found = await links.find(call.context.database, pair, owner_id=owner_id, property_id=property_id)
+    if not call.caller.administrator:
+        found = await _both_accessible(call, pair, found)
+    first, second = pair.keys
+    return as_json([{first: owner, second: owned} for owner, owned in found])
+
+
+@OPERATIONS.operation("GET", "/permissions/inherited", query=LinkQuery, answer=list[DescribedInheritedLink])
+async def list_inherited_permissions(call: Call) -> Response:
+    """What owners have by links of groups: `ownerId`, `propertyId`, and `throughGroupId`.
+
+    Two parameters as those of `GET /permissions`, with the same rules. The group is 0 where the caller does
+    not see it. Not in the specification.
+    """
+    pair, owner_id, property_id = await _asked(call)
+    database = call.context.database
+    async with call.turn:
+        found = await access.inherited_links(database, pair, owner_id=owner_id, property_id=property_id)
+    groups = {each.group_id for each in found}
+    if not call.caller.administrator:
+        both = set(await _both_accessible(call, pair, [(each.owner_id, each.property_id) for each in found]))
+        found = [each for each in found if (each.owner_id, each.property_id) in both]
+        groups = await _accessible(call, database, "group", groups)
+    first, second = pair.keys
+    return as_json(
+        [
+            {
+                first: each.owner_id,
+                second: each.property_id,
+                "throughGroupId": each.group_id if each.group_id in groups else 0,
+            }
+            for each in found
+        ]
+    )
+
+
+async def _asked(call: Call) -> tuple[LinkType, int, int]:
+    """Return the kind of links of a query, and the ids of both sides, 0 for any. Raises BadRequest."""
     query = call.query(LinkQuery)
     # The order of the request says which is the owner.
     sent = {key: number for key in call.request.args if (number := getattr(query, key, None)) is not None}
@@ -79,11 +124,7 @@ async def list_permissions(call: Call) -> Response:
         raise BadRequest("one of the two ids must not be 0")
     if not call.caller.administrator:
         await _require_side(call, pair, owner_id, property_id)
-    found = await links.find(call.context.database, pair, owner_id=owner_id, property_id=property_id)
-    if not call.caller.administrator:
-        found = await _both_accessible(call, pair, found)
-    first, second = pair.keys
-    return as_json([{first: owner, second: owned} for owner, owned in found])
+    return pair, owner_id, property_id
 
 
 @OPERATIONS.operation("POST", "/permissions", body=DescribedLink, answers={204: NO_CONTENT})

@@ -106,16 +106,23 @@ async def _counted_for_creators(
 
 @asynccontextmanager
 async def counted_devices(
-    call: Call, transaction: Queries, *, devices: Collection[int] = (), groups: Collection[int] = ()
+    call: Call,
+    transaction: Queries,
+    *,
+    into: int,
+    devices: Collection[int] = (),
+    groups: Collection[int] = (),
 ) -> AsyncGenerator[None, None]:
-    """Have a move of devices or groups within the block raise BadRequest if a quota is exceeded.
+    """Have a move of devices or groups into a group within the block raise BadRequest if a quota is exceeded.
 
     It is exceeded by what the devices have, or those in the groups, if some have more of it than before.
     """
-    await quotas.lock(transaction, devices=devices, groups=groups)
+    # Both places at once: two that change places would wait for each other.
+    await quotas.lock(transaction, devices=devices, groups=[*groups, into])
     whose = {"devices": devices, "groups": groups}
     before = [await quotas.applied(transaction, kind, **whose) for kind in APPLIED]
     yield
+    # The group may have come below others meanwhile.
     await quotas.lock(transaction, devices=devices, groups=groups)
     for kind, had in zip(APPLIED, before, strict=True):
         used = await quotas.applied(transaction, kind, **whose)

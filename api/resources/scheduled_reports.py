@@ -1,5 +1,8 @@
 """Scheduled reports: mail the link of a report when a calendar event ends (docs/scheduled-reports.md)."""
 
+import msgspec
+
+from motorpool.actors.mailings.scheduled_options import read_options
 from motorpool.actors.messages.changes import ScheduledReportChanged
 from motorpool.actors.reports.columns import SCHEDULED
 from motorpool.api.engine.call import Call
@@ -30,14 +33,17 @@ class ScheduledReportPolicy(LinkedPolicy[ScheduledReport]):
         )
 
     async def validate(self, sent: ScheduledReport) -> ScheduledReport:
-        """Refuse a report of an unknown type or without a calendar."""
+        """Refuse a report of an unknown type, without a calendar, or with wrong options."""
         if sent.type not in SCHEDULED:
             raise BadRequest(f"type: not one of {', '.join(SCHEDULED)}")
         if not sent.calendar_id:
             raise BadRequest("calendarId: needed")
-        daily = sent.attributes.get("daily")
-        if daily is not None and not isinstance(daily, bool):
-            raise BadRequest("attributes.daily: neither true nor false")
+        try:
+            options = read_options(sent.attributes)
+        except msgspec.ValidationError as error:
+            raise BadRequest(f"attributes: {error}") from None
+        if missing := options.missing(sent.type):
+            raise BadRequest(f"attributes: a report of type {sent.type} needs {missing}")
         return sent
 
     async def insert(self, call: Call, transaction: Queries, new: ScheduledReport) -> ScheduledReport:

@@ -208,6 +208,8 @@ class Protocol(msgspec.Struct, frozen=True, rename="camel"):
     """This server listens on the port."""
     host: str | None
     """The setting `public.host`; null: devices use the host of the console."""
+    models: list[str]
+    """Values of the `model` of a device with which its messages are read or written differently."""
 
 
 @OPERATIONS.operation("GET", "/server/protocols", answer=list[Protocol])
@@ -226,6 +228,7 @@ async def list_protocols(call: Call) -> Response:
             identity=codec.identity,
             enabled=settings.protocols is None or name in settings.protocols,
             host=settings.public.host,
+            models=list(codec.models),
         )
         for name, codec in sorted(CODECS.items())
     ]

@@ -7,6 +7,7 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.accounts.user_rights import may_log_in
+from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.rights import ISSUE_TOKENS
 from motorpool.api.auth.tokens import LOGINS, SESSION, InvalidToken, issue, read
 from motorpool.api.engine.audit import record_action
@@ -69,6 +70,23 @@ class RevokeForm(msgspec.Struct, rename="camel"):
     token: str
 
 
+class ImpersonationQuery(msgspec.Struct, rename="camel"):
+    """What the session is for."""
+
+    view_only: bool = False
+    """Nothing can be changed in it: it only shows what the user sees. Not in the specification."""
+
+
+def _shown(caller: Caller) -> User:
+    """Return the user of a session, and who acts as them."""
+    return show(
+        caller.user,
+        totp_needed=caller.lacks_codes,
+        impersonator=caller.impersonator,
+        view_only=caller.view_only,
+    )
+
+
 def _has_token(call: Call) -> bool:
     return "token" in call.request.args
 
@@ -87,7 +105,7 @@ async def get_session(call: Call) -> Response:
             raise call.unchecked
         if call.optional_caller is None:
             raise ResourceNotFound("nobody is logged in")
-        return as_json(show(call.caller.user, totp_needed=call.caller.lacks_codes))
+        return as_json(_shown(call.caller))
     return await _log_in_by_token(call, text)
 
 
@@ -101,8 +119,10 @@ async def _log_in_by_token(call: Call, text: str) -> Response:
     if caller is None:
         raise ResourceNotFound("the token's user may not log in")
     user, impersonator_id = caller.user, caller.impersonator_id
-    response = as_json(show(user, totp_needed=caller.lacks_codes))
+    response = as_json(_shown(caller))
     await begin_session(call, response, user, token=caller, impersonator_id=impersonator_id)
+    if not impersonator_id:
+        await users.note_login(call.context.database, user.id, call.now)
     await record_action(
         call,
         call.context.database,
@@ -196,28 +216,47 @@ async def revoke_token(call: Call) -> Response:
     return no_content()
 
 
-@OPERATIONS.operation("GET", "/session/{id}", answer=User, changes=True)
+@OPERATIONS.operation("GET", "/session/{id}", query=ImpersonationQuery, answer=User, changes=True)
 async def impersonate(call: Call) -> Response:
-    """Open a session as another user; for administrators and their managers."""
+    """Open a session as another user; for administrators and their managers.
+
+    In such a session, one's own id leads back to a session of one's own.
+    """
+    view_only = call.query(ImpersonationQuery).view_only
     user = await users.TABLE.fetch(call.context.database, call.id)
-    permitted = user is not None and await may_see_user(call, call.context.database, user.id)
-    if not permitted and not call.caller.administrator:
+    # Who is acting as somebody else already acts as this user too, by their own rights.
+    actor_id = call.caller.impersonator_id or call.caller.id
+    is_of_actor = user is not None and actor_id == user.id and call.caller.impersonator_id != 0
+    # A token that was issued while acting may have been given to somebody else: it leads nobody back.
+    is_return = is_of_actor and call.caller.token_id is None
+    permitted = user is not None and (is_return or await may_see_user(call, call.context.database, user.id))
+    if (not permitted and not call.caller.administrator) or (is_of_actor and not is_return):
         raise Unauthorized("only an administrator or a manager of the user may do this")
     if user is None:
         raise ResourceNotFound("no such user")
     if not may_log_in(user, call.now):
         raise ResourceNotFound("the user is disabled or has expired")
-    # Who is acting as somebody else already acts as this user too, by their own rights.
-    actor_id = call.caller.impersonator_id or call.caller.id
     actor = await call.context.logins.accounts.by_id(actor_id)
     if actor is None or not await may_act_as(call.context, actor, user, call.now):
         raise Unauthorized("only an administrator or a manager of the user may do this")
-    response = as_json(show(user))
-    impersonator_id = actor_id if actor_id != user.id else 0
-    logged_in = _logged_in(call.caller.session, actor)
+    is_other = actor_id != user.id
+    view_only = view_only and is_other
+    impersonator_id = actor_id if is_other else 0
+    response = as_json(show(user, impersonator=actor.user if is_other else None, view_only=view_only))
     await begin_session(
-        call, response, user, token=call.caller, impersonator_id=impersonator_id, logged_in=logged_in
+        call,
+        response,
+        user,
+        token=call.caller,
+        impersonator_id=impersonator_id,
+        view_only=view_only,
+        logged_in=_logged_in(call.caller.session, actor),
     )
+    attributes: dict[str, object] = {"method": "impersonation", "impersonatorEmail": actor.user.email}
+    if is_return:
+        attributes = {"method": "return", "actedAs": call.caller.id}
+    elif view_only:
+        attributes["viewOnly"] = True
     await record_action(
         call,
         call.context.database,
@@ -226,7 +265,7 @@ async def impersonate(call: Call) -> Response:
         user.id,
         user=user,
         impersonator_id=impersonator_id,
-        attributes={"method": "impersonation", "impersonatorEmail": actor.user.email},
+        attributes=attributes,
     )
     return response
 

@@ -46,11 +46,38 @@ class User(UserRow, frozen=True, rename="camel"):
     totp_needed: bool = False
     """In answers of /session: the user has to set up one-time codes before anything else. Ignored in a body.
     Not in the specification."""
+    impersonator_id: int = 0
+    """In answers of /session: who acts as the user; 0 if it is the user. Ignored in a body. Not in the
+    specification."""
+    impersonator_name: str | None = None
+    """In answers of /session: their name. Ignored in a body. Not in the specification."""
+    view_only: bool = False
+    """In answers of /session: nothing can be changed in this session. Ignored in a body. Not in the
+    specification."""
 
 
-def show(user: UserRow, *, totp_needed: bool = False) -> User:
-    """Return the user without secrets; a PUT that leaves them out keeps them."""
-    return extended(User, user, totp_key=None, password=None, current_password=None, totp_needed=totp_needed)
+def show(
+    user: UserRow,
+    *,
+    totp_needed: bool = False,
+    impersonator: UserRow | None = None,
+    view_only: bool = False,
+) -> User:
+    """Return the user without secrets; a PUT that leaves them out keeps them.
+
+    What is said of the session is for answers of /session alone.
+    """
+    return extended(
+        User,
+        user,
+        totp_key=None,
+        password=None,
+        current_password=None,
+        totp_needed=totp_needed,
+        impersonator_id=impersonator.id if impersonator is not None else 0,
+        impersonator_name=(impersonator.name or impersonator.email) if impersonator is not None else None,
+        view_only=view_only,
+    )
 
 
 def check_webhook(sent: User) -> None:
@@ -146,9 +173,9 @@ async def prepare_new(call: Call, transaction: Queries, new: User) -> User:
 
 async def _require_room(transaction: Queries, manager_id: int) -> None:
     """Raise BadRequest if the manager may create no more users, by their limit or that of a manager above."""
-    reached = await limits.reached_limit(transaction, manager_id, "user_limit")
-    if reached is not None:
-        whose = "the manager's limit" if reached.user_id == manager_id else "the limit of a manager above"
+    exceeded = await limits.exceeded_limit(transaction, manager_id, "user_limit", more=1)
+    if exceeded is not None:
+        whose = "the manager's limit" if exceeded.user_id == manager_id else "the limit of a manager above"
         raise BadRequest(f"{whose} of users is reached")
 
 

@@ -39,7 +39,7 @@ from motorpool.api.access import visible_device_ids
 from motorpool.api.auth.caller import Caller
 from motorpool.api.logins.authentication import identify_socket_caller
 from motorpool.api.server_context import ServerContext
-from motorpool.api.sockets.review_updates import ReviewUpdates
+from motorpool.api.sockets.record_updates import CommandUpdates, ReviewUpdates
 from motorpool.api.sockets.ticket_updates import TicketUpdates
 from motorpool.api.sockets.traffic_updates import TrafficUpdates
 from motorpool.runtime import Lagged, Signal, TopicName
@@ -88,6 +88,7 @@ class LiveUpdates:
         self.tickets = TicketUpdates(context, caller, self._wake)
         self.traffic = TrafficUpdates(context, caller, self._wake)
         self.reviews = ReviewUpdates(context, caller, self._wake)
+        self.commands = CommandUpdates(context, caller, self._wake)
         self._authorized = True
         self._expiry_sleep = trio.CancelScope()
         self._sent_positions = False
@@ -108,6 +109,7 @@ class LiveUpdates:
             self.tickets.follow,
             self.traffic.follow,
             partial(self.reviews.follow, lambda: self._visible_ids),
+            partial(self.commands.follow, lambda: self._visible_ids),
             self._follow_conditions,
             self._follow_changes,
             self._follow_expiry,
@@ -263,6 +265,9 @@ class LiveUpdates:
         reviews = await self.reviews.take(lambda: self._visible_ids)
         if reviews is not None:
             message["reviews"] = reviews
+        commands = await self.commands.take(lambda: self._visible_ids)
+        if commands is not None:
+            message["commands"] = commands
         tickets = await self.tickets.take()
         if tickets:
             message["tickets"] = tickets
@@ -359,7 +364,8 @@ class LiveUpdates:
         if caller is None or caller.id != self._caller.id:
             self._end()
         else:
-            self._caller = self.tickets.caller = self.traffic.caller = self.reviews.caller = caller
+            self._caller = self.tickets.caller = self.traffic.caller = caller
+            self.reviews.caller = self.commands.caller = caller
             self._expiry_sleep.cancel()
 
     def _end(self) -> None:

@@ -1,4 +1,6 @@
-"""Pending log entries of device traffic of one WebSocket whose administrator sent `{"logs": true}`."""
+"""Pending log entries of device traffic of one WebSocket whose administrator sent `{"logs": true}`, or
+`{"logs": true, "deviceId": 5}` for one device.
+"""
 
 from collections import deque
 from collections.abc import Callable
@@ -14,12 +16,15 @@ from motorpool.runtime import Lagged, Signal
 
 MAX_PENDING_LOGS = 100
 """Records in one message, and that wait for a slow client; the oldest are left out."""
+MAX_LAG = 1_000
+"""Reads of all devices that wait until those of one device are picked; of more a part is left out."""
 MAX_REQUEST_CHARACTERS = 1_000
 """A longer message of a client is ignored."""
 
 
-class _Request(msgspec.Struct):
+class _Request(msgspec.Struct, rename="camel"):
     logs: bool | None = None
+    device_id: int = 0
 
 
 class TrafficRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -33,9 +38,11 @@ class TrafficRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
     device_id: int
     """0: no such device."""
     data: str
-    """As text if it is printable ASCII, else in hex; at most 2,048 bytes of it."""
+    """As text if it is printable ASCII, else in hex; of one device always in hex. At most 2,048 bytes."""
     problem: str = ""
     """Why it was refused or dropped, or the connection ended before a login; left out if empty."""
+    sent: bool = False
+    """The server sent it; left out if false."""
 
 
 class TrafficUpdates:
@@ -48,6 +55,7 @@ class TrafficUpdates:
         self._on_pending = on_pending
         self._pending: deque[DeviceTraffic] = deque(maxlen=MAX_PENDING_LOGS)
         self._wanted = Signal()
+        self._device_id = 0
         self._following = trio.CancelScope()
 
     def receive(self, text: str | bytes) -> None:
@@ -55,10 +63,14 @@ class TrafficUpdates:
         if len(text) > MAX_REQUEST_CHARACTERS:
             return
         try:
-            wanted = msgspec.json.decode(text, type=_Request).logs
+            request = msgspec.json.decode(text, type=_Request)
         except msgspec.DecodeError:
             return
+        wanted = request.logs
         if wanted and self.caller.administrator:
+            if request.device_id != self._device_id:
+                self._device_id = request.device_id
+                self._following.cancel()
             self._wanted.set()
         elif wanted is False:
             self._wanted.clear()
@@ -79,23 +91,31 @@ class TrafficUpdates:
         if not self.caller.administrator:
             return []
         shows_unknown = self._context.settings.http.show_unknown_devices
-        return [_shown(traffic) for traffic in taken if traffic.device_id or shows_unknown]
+        as_text = not self._device_id
+        return [_shown(traffic, as_text=as_text) for traffic in taken if traffic.device_id or shows_unknown]
 
     async def _take_traffic(self) -> None:
         topic = self._context.system.topic(DEVICE_TRAFFIC)
-        async with topic.subscribe(MAX_PENDING_LOGS) as subscription:
+        device_id = self._device_id
+        async with topic.subscribe(MAX_LAG if device_id else MAX_PENDING_LOGS) as subscription:
             while self.caller.administrator:
                 try:
                     received = await subscription.receive_batch()
                 except Lagged:
                     continue  # of a busy fleet a part is shown
-                self._pending.extend(received)
-                self._on_pending()
+                wanted = [
+                    traffic
+                    for traffic in received
+                    if (traffic.device_id == device_id if device_id else not traffic.sent)
+                ]
+                if wanted:
+                    self._pending.extend(wanted)
+                    self._on_pending()
                 await trio.lowlevel.checkpoint()
         self._wanted.clear()
 
 
-def _shown(traffic: DeviceTraffic) -> TrafficRecord:
+def _shown(traffic: DeviceTraffic, *, as_text: bool) -> TrafficRecord:
     data = traffic.data
-    is_text = all(0x20 <= byte < 0x7F or byte in b"\t\r\n" for byte in data)
+    is_text = as_text and all(0x20 <= byte < 0x7F or byte in b"\t\r\n" for byte in data)
     return extended(TrafficRecord, traffic, data=data.decode("ascii") if is_text else data.hex())

@@ -47,4 +47,5 @@ async def _serve_socket(updates: LiveUpdates) -> None:
 async def _take_received(updates: LiveUpdates) -> None:
     """Take what the client sends: requests for the traffic of devices, and tests of the line."""
     while True:
-        updates.traffic.receive(await websocket.receive())
+        # Quart: None for an empty binary message.
+        updates.traffic.receive(await websocket.receive() or "")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 from tests.runtime.actor_testing import TestClock
 from werkzeug.routing import Map
 
@@ -18,8 +19,11 @@ from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
 from motorpool.actors.files.media_files import open_media_files
 from motorpool.actors.messages.topics import POSITIONS
+from motorpool.actors.timed_events.timed_events import TimedEvents
 from motorpool.actors.tree import fleet_tree
 from motorpool.actors.upkeep import resource_monitor
+from motorpool.actors.upkeep.retention import Retention
+from motorpool.actors.video.capture_retention import CaptureRetention
 from motorpool.api import app as app_module
 from motorpool.api.app import create_app
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResets
@@ -287,6 +291,19 @@ async def start(
 def unwatched_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Conditions of the machine are as tests say: its disk and memory are looked at only at the start."""
     monkeypatch.setattr(resource_monitor, "LOOK_SECONDS", math.inf)
+
+
+@pytest.fixture(autouse=True)
+def idle_upkeep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing expires, and no event comes at an instant: to look for that is a third of what a start asks
+    the database. A file whose tests need it has a fixture of this name that does nothing.
+    """
+
+    async def idle(_: Any) -> None:
+        await trio.sleep_forever()
+
+    for actor in (Retention, CaptureRetention, TimedEvents):
+        monkeypatch.setattr(actor, "run", idle)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from tests.api.cases import on_one_server
 
 from motorpool.api.engine.examples import BODIES
 from motorpool.api.engine.openapi import describe
@@ -327,7 +328,7 @@ async def test_deleting_an_unknown_id_is_404_everywhere(world):
         assert answer.status == 404, (str(operation), answer.text)
 
 
-@pytest.mark.parametrize("path", sorted(RESOURCES))
+@on_one_server("path", sorted(RESOURCES))
 async def test_whether_a_record_exists_is_told_to_nobody_who_may_not_see_it(path, world):
     """Companies and what belongs to them answer 404 for an unknown id, by the specification."""
     distinguishes = RESOURCES[path].policy.distinguishes_missing
@@ -379,7 +380,7 @@ async def test_a_foreign_device_answers_like_an_unknown_one_and_alike_everywhere
         assert answers[0].status == answers[1].status, str(operation)
         assert answers[0].text == answers[1].text, str(operation)
         asked[str(operation)] = answers[0].status
-    lists = {f"GET /{path}" for path in RESOURCES}
+    lists = {f"GET /{path}" for path in RESOURCES} | {"GET /devices/csv", "GET /permissions/inherited"}
     media = {f"{each.method} {each.path}" for each in ALL if each.entry["tags"] == ["media"]}
     media |= {"POST /devices/{id}/image", "POST /devices/{id}/stills"}
     for name, status in asked.items():
@@ -396,7 +397,7 @@ MAY_BE_EMPTY = {"notificators"}
 """A list that is written as a text."""
 
 
-@pytest.mark.parametrize("path", sorted(RESOURCES))
+@on_one_server("path", sorted(RESOURCES))
 async def test_an_absent_text_is_null_in_every_record(path, world):
     resource = RESOURCES[path]
     (create,) = [each for each in ALL if (each.method, each.path) == ("POST", f"/{path}")]
@@ -561,14 +562,14 @@ async def test_no_value_gets_a_text_of_the_database(part, world, seed, at_length
                 assert not caplog.records, (shown, caplog.text)
 
 
-@pytest.mark.parametrize("path", ["/devices", "/orders", "/tickets"])
+@on_one_server("path", ["/devices", "/orders", "/tickets"])
 async def test_a_keyword_that_no_text_can_contain_is_refused_by_its_name(path, world):
     answer = await world.owner.get(path, query_string={"keyword": "a\0b"})
     assert (answer.status, answer.text.partition(":")[0]) == (400, "keyword")
     assert not DATABASE_WORDS.search(answer.text)
 
 
-@pytest.mark.parametrize("number", [2**31, 2**63, -(2**31) - 1])
+@on_one_server("number", [2**31, 2**63, -(2**31) - 1])
 async def test_a_number_that_no_column_takes_is_refused_by_the_name_of_its_field(number, world):
     for path, body in (
         (f"/users/{world.stranger.id}", {"email": "a@example.org", "zoom": number}),

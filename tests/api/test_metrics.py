@@ -1,6 +1,6 @@
 import base64
 
-import pytest
+from tests.api.cases import on_one_server
 
 from motorpool.actors.messages.conditions import ALL, MEMORY
 from motorpool.api.settings import HttpSettings
@@ -39,7 +39,7 @@ async def test_conditions_and_free_space_are_figures(served):
     assert "motorpool_disk_bytes " in text
 
 
-@pytest.mark.parametrize("header", FORWARDED)
+@on_one_server("header", FORWARDED)
 async def test_what_a_proxy_forwards_that_is_not_trusted_is_refused(served, header):
     assert await read(served, **{header.replace("-", "_"): "127.0.0.1"}) == 403
 

@@ -166,7 +166,12 @@ def test_statuses_beyond_the_specifications_are_named_where_they_are_served(oper
     assert {"200", "204", "401"} <= statuses("testComputedAttribute")
     assert {"204", "400", "401", "403", "404", "413", "429", "503"} == statuses("setAccumulators")
     found = {status for _, _, entry in operations.values() for status in entry["responses"]}
-    assert not found & {"409", "422", "405"}
+    assert not found & {"422", "405"}
+    assert [name for name in operations if "409" in statuses(name)] == [
+        "prepareBackup",
+        "fetchBackup",
+        "getTalk",
+    ]
 
 
 def test_refusals_are_plain_text_and_say_when_to_come_back(document):

@@ -17,6 +17,7 @@ import textwrap
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -456,6 +457,7 @@ AFTERWARDS = {
 """What policies say of what is sent, and of what follows once it is decided that it may be done."""
 
 
+@cache
 def operation_of(request: str) -> Operation | None:
     """The operation that a request is for; of several the one that says most of it. None for a file."""
     method, path, *_ = request.partition("?")[0].split()
@@ -590,6 +592,8 @@ async def _sent(
         return {"json": {"type": "custom", "attributes": {"data": "00"}, **saved, **ids}}
     if place.endswith(("/image", "/stills")):
         return {"data": PNG, "headers": {"Content-Type": "image/png"}}
+    if place == "/devices/import":
+        return {"data": b"uniqueId", "headers": {"Content-Type": "text/csv"}}
     if place.startswith("/server/file"):
         return {"data": b"x", "headers": {"Content-Type": "application/octet-stream"}}
     if place == "/footagerequests" and method == "POST":
@@ -597,12 +601,20 @@ async def _sent(
         return {"json": {"channel": 1, **span, **ids}}
     if place == "/calendars/windows":
         return {"json": {"data": base64.b64encode(EVENINGS).decode()}}
+    if place in {"/notifications/preview", "/notifications/trial"}:
+        return {"json": {"type": "alarm", "always": True, "notificators": "web"}}
+    if place.endswith("/ticketrules/trial"):
+        return {"json": {"when": {"eventTypes": ["alarm"]}}}
     if place.endswith("/accumulators"):
         return {"json": {"deviceId": target, "hours": 1}}
     if place.endswith("/review"):
         return {"json": {"state": "ACKNOWLEDGED"}}
+    if place.endswith("/presence"):
+        return {"json": {"state": "VIEWING"}}
     if place.endswith("/binding") and method == "PUT":
         return {"json": {"protocol": "jt808"}}
+    if place.endswith("/messages/explain"):
+        return {"json": {"protocol": "gt06", "data": "00"}}
     if place.startswith("/notifications/send"):
         return {"json": {"body": "hello"}}
     if place == "/attributes/computed/test":

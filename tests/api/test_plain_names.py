@@ -2,7 +2,7 @@
 
 from urllib.parse import quote
 
-import pytest
+from tests.api.cases import on_one_server
 
 from motorpool.storage.plain_tables import GEOFENCES
 from motorpool.storage.records import Geofence
@@ -90,7 +90,7 @@ async def test_stored_names_stay_readable_and_are_kept_by_an_edit_of_something_e
     assert refused.text == "name: holds the character U+001B, which is not allowed here"
 
 
-@pytest.mark.parametrize("name", ["a\x1b.css", "a\u202e.css", "a\n.css", "a\x85/b.css", "\u2066a/b.css"])
+@on_one_server("name", ["a\x1b.css", "a\u202e.css", "a\n.css", "a\x85/b.css", "\u2066a/b.css"])
 async def test_files_and_folders_have_plain_names(served, name):
     answer = await served.admin.post(
         f"/server/file/{quote(name)}", data=b"x", headers={"Content-Type": "application/octet-stream"}

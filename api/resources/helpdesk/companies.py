@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
+from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.helpdesk.ticket_rules import KEY as RULES
@@ -15,9 +16,10 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
-from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.engine.resource_operations import add_resource_operations, fetch_readable
 from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.responses import as_json
 from motorpool.api.resources import quotas
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, memberships_of, require_manager
 from motorpool.api.resources.helpdesk.company_policy import narrowed, whole_number
@@ -28,7 +30,7 @@ from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery, Versioned
 from motorpool.storage.helpdesk import companies, company_tables
-from motorpool.storage.helpdesk.helpdesk_records import Company
+from motorpool.storage.helpdesk.helpdesk_records import Company, CompanyUser
 
 OPERATIONS = Operations("companies")
 
@@ -177,3 +179,15 @@ COMPANIES = Resource(
     parameters=COMMON_PARAMETERS | {"role", "unique_id"},
 )
 add_resource_operations(COMPANIES, OPERATIONS)
+
+
+@OPERATIONS.operation("GET", "/companies/{id}/users", answer=list[CompanyUser], errors=(400,))
+async def list_company_users(call: Call) -> Response:
+    """The users who are linked to a company, sorted by name: whom its tickets may be given to.
+
+    Agents and managers of the company, and administrators, see all of them; others only themselves.
+    """
+    company = (await fetch_readable(call, COMPANIES)).record
+    database = call.context.database
+    sees_all = (await membership_of(call, company.id)).handles_tickets
+    return as_json(await companies.linked_users(database, company.id, 0 if sees_all else call.caller.id))

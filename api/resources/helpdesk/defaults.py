@@ -1,13 +1,15 @@
 """The standard categories, priorities and statuses of a company (docs/helpdesk.md#standard-configuration)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Meta
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import TicketPriorityChanged
+from motorpool.actors.words.catalog import FALLBACK, catalog_of, language_of, languages, read_catalog
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -25,7 +27,7 @@ from motorpool.storage.helpdesk.helpdesk_records import TicketCategory, TicketPr
 
 OPERATIONS = Operations("tickets")
 
-R = TypeVar("R", bound=msgspec.Struct)
+R = TypeVar("R", TicketCategory, TicketPriority, TicketStatus)
 
 PRIORITIES = (
     TicketPriority(name="Urgent", level=1, first_response_minutes=15, resolution_minutes=240),
@@ -96,6 +98,8 @@ class DefaultsFor(msgspec.Struct, rename="camel"):
 
     company_id: Id = 0
     """The company."""
+    language: Annotated[str, Meta(max_length=64)] = FALLBACK
+    """Of the names of what is created, such as `de` or `pt-BR`; English if the server has no words of it."""
 
 
 class TicketDefaults(msgspec.Struct, frozen=True):
@@ -121,22 +125,26 @@ class TicketDefaults(msgspec.Struct, frozen=True):
 async def create_ticket_defaults(call: Call) -> Response:
     """Create the standard categories, priorities and statuses that a company lacks.
 
-    What there is under one of the names, whatever its case, is left as it is, so doing it again changes
-    nothing. Answers with the company's entries of these names.
+    What there is under one of the names, in any language and whatever its case, is left as it is, so doing it
+    again changes nothing. Answers with the company's entries of these names.
     """
     CHANGE["company"].require(call.caller)
-    company_id = call.query(DefaultsFor).company_id
-    if not company_id and (await call.raw_body()).strip():
-        company_id = (await call.body(DefaultsFor)).company_id
+    sent = call.query(DefaultsFor)
+    if not sent.company_id and (await call.raw_body()).strip():
+        sent = await call.body(DefaultsFor)
+    company_id = sent.company_id
     if not company_id:
         raise BadRequest("companyId: needed")
+    language = language_of(sent.language)
+    if language is None:
+        raise BadRequest("language: not the tag of a language")
     facts: list[TicketPriorityChanged] = []
     async with call.context.database.transaction() as transaction:
         membership = await membership_of(call, company_id, transaction)
         require_manager(membership)
         if not await companies.lock_configuration(transaction, company_id):
             raise no_company()
-        making = _Making(call, transaction, company_id)
+        making = _Making(call, transaction, company_id, catalog_of(language).helpdesk)
         found = await making.all()
         facts += making.facts
     if facts:
@@ -147,10 +155,12 @@ async def create_ticket_defaults(call: Call) -> Response:
 class _Making:
     """Adds what a company lacks, in one transaction, in which its configuration is locked."""
 
-    def __init__(self, call: Call, transaction: Queries, company_id: int) -> None:
+    def __init__(self, call: Call, transaction: Queries, company_id: int, words: Mapping[str, str]) -> None:
         self._call = call
         self._transaction = transaction
         self._company_id = company_id
+        self._words = words
+        """The names of what is added, by the English one."""
         self.facts: list[TicketPriorityChanged] = []
         """What was added, to be published after the commit."""
 
@@ -200,17 +210,25 @@ class _Making:
         return {each.name: found[each.name] for each in CATEGORIES}
 
     async def _known(self, table: Table[Any], names: Sequence[str]) -> dict[str, Any]:
-        """Return what there is under these names, whatever their case; of several the oldest."""
+        """Return what there is under these names, in any language and whatever their case; of several the
+        oldest.
+        """
+        meant = {word.lower(): name for name in names for word in _in_all_languages(name)}
         own = Condition("company_id = {0}", (self._company_id,))
-        named = Condition("lower(name) = any({0}::text[])", ([name.lower() for name in names],))
+        named = Condition("lower(name) = any({0}::text[])", (list(meant),))
         rows = await table.list(self._transaction, ListQuery(conditions=(own, named)))
-        by_lower: dict[str, Any] = {}
+        found: dict[str, Any] = {}
         for row in sorted(rows, key=id_of):
-            by_lower.setdefault(row.name.lower(), row)
-        return {name: by_lower[name.lower()] for name in names if name.lower() in by_lower}
+            found.setdefault(meant[row.name.lower()], row)
+        return found
 
     async def _add(self, table: Table[R], record: R, kind: str) -> R:
-        new = msgspec.structs.replace(record, company_id=self._company_id)
+        name = self._words.get(record.name, record.name)
+        new = msgspec.structs.replace(record, company_id=self._company_id, name=name)
         stored = await table.insert(self._transaction, new)
         await record_action(self._call, self._transaction, "create", kind, id_of(stored))
         return stored
+
+
+def _in_all_languages(name: str) -> list[str]:
+    return [name, *(read_catalog(language).helpdesk.get(name, name) for language in languages())]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from motorpool.actors.helpdesk.status_moves import DONE_KINDS
-from motorpool.actors.rules.position_event import read_number
+from motorpool.actors.rules.position_event import read_finite
 from motorpool.api.access import may_see_device
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
@@ -54,10 +54,10 @@ async def find_reset(context: TicketContext, status_id: int) -> MaintenanceReset
     if maintenance is None or not await may_see_device(call, ticket.device_id):
         raise BadRequest("resetMaintenance: no access to the maintenance or the device, or no such")
     latest = await positions.latest(transaction, [ticket.device_id])
-    value = read_number(latest[0].attributes.get(maintenance.type)) if latest else None
+    value = read_finite(latest[0].attributes.get(maintenance.type)) if latest else None
     if value is None:
         raise BadRequest(f"resetMaintenance: the device has not reported {maintenance.type}")
-    return MaintenanceReset(maintenance, float(value))
+    return MaintenanceReset(maintenance, value)
 
 
 async def store_reset(context: TicketContext, reset: MaintenanceReset) -> None:

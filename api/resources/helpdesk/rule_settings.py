@@ -31,13 +31,14 @@ async def checked_rules(
     held = {rule.id: rule for rule in rules_of(old)}
     for place, rule in enumerate(rules_of(attributes)):
         if rule != held.get(rule.id):
-            await _check_references(call, transaction, company_id, rule, f"attributes.{KEY}[{place}]")
+            await check_references(call, transaction, company_id, rule, f"attributes.{KEY}[{place}]")
     return attributes
 
 
-async def _check_references(
+async def check_references(
     call: Call, transaction: Queries, company_id: int, rule: TicketRule, place: str
 ) -> None:
+    """Raise BadRequest for what a rule names and may not; `place` is what texts call the rule."""
     action = rule.then
     found = await ticket_rules.usable_references(
         transaction,

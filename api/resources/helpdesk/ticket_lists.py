@@ -1,6 +1,7 @@
 """Lists of tickets (docs/tickets.md#lists)."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Literal
 
 import msgspec
@@ -106,6 +107,8 @@ class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=name_in_url):
     """Only these targets count for `breached` and `dueBefore`."""
     due_before: Instant | None = None
     """A target is due before, and can still be breached."""
+    overdue: bool | None = None
+    """In a status of kind new, open or pending, with a target that is late and not done; false: any other."""
     escalated: bool | None = None
     """Was escalated; false: was not."""
     unique_id: Texts = ()
@@ -149,7 +152,7 @@ async def list_tickets(call: Call) -> Response:
     """List tickets of the companies that the caller is linked to."""
     sent = call.query(TicketQuery)
     scope = await ticket_scope(call, sent.company_id, is_all=sent.is_all, user_id=sent.user_id)
-    condition = all_of(scope, references(sent), _properties(sent, scope))
+    condition = all_of(scope, references(sent), _properties(sent, scope, call.now))
     if not sent.keyword.strip():
         return await _answer(call, sent, condition)
     async with call.context.limits.searches.enter(call.caller.id):
@@ -248,7 +251,7 @@ def references(sent: TicketFilters) -> Condition:
     )
 
 
-def _properties(sent: TicketQuery, scope: Condition) -> Condition:
+def _properties(sent: TicketQuery, scope: Condition, now: datetime) -> Condition:
     targets = sent.target or TARGETS
     keyword = sent.keyword.strip()
     return all_of(
@@ -256,6 +259,7 @@ def _properties(sent: TicketQuery, scope: Condition) -> Condition:
         ALWAYS if sent.is_open is None else ticket_lists.is_open(sent.is_open),
         ALWAYS if sent.breached is None else ticket_lists.is_breached(sent.breached, targets),
         ALWAYS if sent.due_before is None else ticket_lists.due_before(sent.due_before, targets),
+        ALWAYS if sent.overdue is None else ticket_lists.is_overdue(sent.overdue, now),
         ALWAYS if sent.escalated is None else ticket_lists.is_escalated(sent.escalated),
         ticket_lists.is_any_of("unique_id", sent.unique_id),
         ticket_lists.is_any_of("number", sent.number),

@@ -7,7 +7,7 @@ from quart import Response
 from motorpool.actors.reports.columns import REPORTS, Report
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operation
-from motorpool.api.resources.reports import lists, workbooks
+from motorpool.api.resources.reports import lists, overview, workbooks
 from motorpool.api.resources.reports.requests import query_of
 
 __all__ = ["OPERATIONS"]
@@ -19,7 +19,7 @@ def _operations(report: Report) -> Iterator[Operation]:
 
     async def get(call: Call) -> Response:
         sent = call.query(query)
-        if report.columns and workbooks.wants_workbook(call):
+        if workbooks.wants_workbook(call):
             return await workbooks.answer_workbook(call, report.name, sent)
         return await lists.answer_list(call, report, sent)
 
@@ -35,24 +35,24 @@ def _operations(report: Report) -> Iterator[Operation]:
         query=query,
         answers={200: Content(shape=report.answer)},
         serve=get,
-        changes=workbooks.sends_mail if report.columns else False,
+        changes=workbooks.sends_mail,
     )
-    if report.columns:
-        yield Operation(
-            method="GET",
-            path=f"/reports/{report.name}/{{type:text}}",
-            tag="reports",
-            name=f"render_{report.name}_report",
-            summary=f"Get {report.contents} as a workbook, or have it mailed",
-            query=query,
-            answers=workbooks.FORMS,
-            serve=render,
-            changes=workbooks.sends_mail,
-        )
+    yield Operation(
+        method="GET",
+        path=f"/reports/{report.name}/{{type:text}}",
+        tag="reports",
+        name=f"render_{report.name}_report",
+        summary=f"Get {report.contents} as a workbook, or have it mailed",
+        query=query,
+        answers=workbooks.FORMS,
+        serve=render,
+        changes=workbooks.sends_mail,
+    )
 
 
 OPERATIONS: tuple[Operation, ...] = (
     *lists.OPERATIONS,
     *(operation for report in REPORTS.values() for operation in _operations(report)),
     *workbooks.OPERATIONS,
+    *overview.OPERATIONS,
 )

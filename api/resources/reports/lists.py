@@ -2,15 +2,12 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from quart import Response
 
 from motorpool.actors.reports.columns import Read, Report
-from motorpool.actors.reports.items import CombinedItem, Presence
-from motorpool.actors.reports.presence import Circle, presences
+from motorpool.actors.reports.items import CombinedItem
 from motorpool.actors.reports.routes import combined
 from motorpool.actors.reports.sources import ReportQuery
 from motorpool.actors.words.record_json import encode
@@ -22,36 +19,27 @@ from motorpool.api.resources.reports.requests import (
     CallViewer,
     DeviceQuery,
     PeriodQuery,
-    PresenceQuery,
     begin_report,
 )
+from motorpool.api.resources.reports.workbooks import answer_workbook, sends_mail, wants_workbook
 from motorpool.storage.reports.report_rows import count_positions
 
 OPERATIONS = Operations("reports")
 
-MAX_PRESENCE = timedelta(days=7)
-"""It reads all positions of all devices of the caller."""
 
-
-@OPERATIONS.operation("GET", "/reports/combined", query=PeriodQuery, answer=list[CombinedItem])
+@OPERATIONS.operation(
+    "GET", "/reports/combined", query=PeriodQuery, answer=list[CombinedItem], changes=sends_mail
+)
 async def get_combined_report(call: Call) -> Response:
     """Get the routes of devices with their events.
 
     Events without a position and of type `deviceMoving` are left out.
     """
-    query = await begin_report(call, "combined", call.query(PeriodQuery))
+    sent = call.query(PeriodQuery)
+    if wants_workbook(call):
+        return await answer_workbook(call, "combined", sent)
+    query = await begin_report(call, "combined", sent)
     return await as_json_text(call.in_turns(_combined(call, query)))
-
-
-@OPERATIONS.operation("GET", "/reports/presence", query=PresenceQuery, answer=list[Presence])
-async def get_presence_report(call: Call) -> Response:
-    """Get which devices were near a place in a span of time of at most seven days, and when."""
-    sent = call.query(PresenceQuery)
-    if sent.end - sent.start > MAX_PRESENCE:
-        raise BadRequest(f"the span is longer than {MAX_PRESENCE.days} days")
-    query = await begin_report(call, "presence", sent)
-    circle = Circle(sent.latitude, sent.longitude, sent.radius)
-    return await as_json_array(call.in_turns(_items(call, partial(presences, circle=circle), query)))
 
 
 async def answer_list(call: Call, report: Report, sent: DeviceQuery) -> Response:

@@ -4,12 +4,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
-from motorpool.actors.reports.columns import Report
+from motorpool.actors.reports.columns import REPORTS, Report
 from motorpool.actors.reports.sources import ReportQuery, Viewer
 from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.audit import record_action
@@ -57,15 +55,6 @@ class PeriodQuery(DeviceQuery, kw_only=True, rename=_parameter_of):
     end: Instant
 
 
-class PresenceQuery(PeriodQuery, kw_only=True, rename=_parameter_of):
-    """The parameters of a report of devices near a place."""
-
-    latitude: Annotated[float, Meta(ge=-90, le=90)]
-    longitude: Annotated[float, Meta(ge=-180, le=180)]
-    radius: Annotated[float, Meta(ge=10, le=5000)] = 100.0
-    """Metres around the place."""
-
-
 class CallViewer(Viewer):
     """The caller of a request.
 
@@ -100,7 +89,12 @@ def query_of(report: Report) -> type[DeviceQuery]:
     if not report.has_period:
         return DeviceQuery
     return select_parameters(
-        ReportQuery, report.options, name=f"{report.title}Query", base=PeriodQuery, rename=_parameter_of
+        ReportQuery,
+        report.options,
+        name=f"{report.title}Query",
+        base=PeriodQuery,
+        required=report.required,
+        rename=_parameter_of,
     )
 
 
@@ -123,6 +117,9 @@ async def begin_report(call: Call, name: str, sent: DeviceQuery, *, limited: boo
             end=call.now,
             timezone=sent.timezone,
         )
+    longest = REPORTS[name].longest if name in REPORTS else None
+    if longest is not None and sent.end - sent.start > longest:
+        raise BadRequest(f"the span is longer than {longest.days} days")
     most = call.context.settings.reports.period_limit
     if limited and most and sent.end - sent.start > timedelta(seconds=most):
         raise BadRequest(f"the span is longer than the {most:g} s that a report may cover")

@@ -1,23 +1,25 @@
-"""Reports as workbooks, downloaded or mailed (docs/reports.md#workbooks)."""
+"""Reports as workbooks, downloaded or mailed, and as CSV (docs/reports.md#workbooks)."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
 from typing import IO
 
 import trio
 from quart import Response
 
-from motorpool.actors.reports.columns import WORKBOOKS
-from motorpool.actors.reports.file_names import workbook_name
+from motorpool.actors.reports.columns import WORKBOOKS, Report
+from motorpool.actors.reports.csv_rows import CsvRows
+from motorpool.actors.reports.file_names import report_file_name
 from motorpool.actors.reports.limits import TooManyRunning
 from motorpool.actors.reports.mailer import REPORT_MAILER, XLSX, MailedReport, ReportMailRequested
 from motorpool.actors.reports.render import render
-from motorpool.actors.reports.sources import ReportQuery
+from motorpool.actors.reports.sources import ReportQuery, Sources
 from motorpool.actors.reports.workbook import WorkbookTooLarge
 from motorpool.actors.words.file_names import content_disposition
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
-from motorpool.api.http.responses import no_content
+from motorpool.api.http.responses import as_chunks, no_content
 from motorpool.api.resources.reports.requests import (
     CallViewer,
     DeviceQuery,
@@ -28,10 +30,15 @@ from motorpool.storage.reports import requested_reports
 
 OPERATIONS = Operations("reports")
 
+CSV = "text/csv"
 CHUNK_BYTES = 256 * 1024
 RETRY_SECONDS = 10.0
 FORMS: Mapping[int, Content] = {
-    200: Content(media_type=XLSX, text="`xlsx`: the workbook"),
+    200: Content(
+        media_type=XLSX,
+        other_type=CSV,
+        text="`xlsx`: the workbook; `csv`: its rows, unless it consists of several reports",
+    ),
     204: Content(media_type="", text="`mail`: it will be mailed to the caller"),
 }
 
@@ -54,6 +61,14 @@ async def render_history_report(call: Call) -> Response:
     return await answer_workbook(call, "history", call.query(PeriodQuery))
 
 
+@OPERATIONS.operation(
+    "GET", "/reports/combined/{type:text}", query=PeriodQuery, answers=FORMS, changes=sends_mail
+)
+async def render_combined_report(call: Call) -> Response:
+    """Get the events and positions of devices as one workbook, or have it mailed."""
+    return await answer_workbook(call, "combined", call.query(PeriodQuery))
+
+
 async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
     """Answer with the workbook of a report, or have it mailed: as the path says, or the parameter `mail`.
 
@@ -62,15 +77,17 @@ async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
         BadRequest: the report has too many rows or sheets, or `begin_report` refuses it.
     """
     form = call.path.get("type", "mail" if sent.mail else "xlsx")
-    if form not in {"xlsx", "mail"}:
-        raise ResourceNotFound("a report is `xlsx` or `mail`")
-    first = WORKBOOKS[name][0]
+    first, *others = WORKBOOKS[name]
+    if form not in {"xlsx", "mail", "csv"} or (form == "csv" and others):
+        raise ResourceNotFound("a report is `xlsx` or `mail`, and `csv` unless it consists of several")
     query = await begin_report(call, name, sent, limited=not first.limited_by_positions)
     if form == "mail":
         return await _mail(call, name, query)
+    if form == "csv":
+        return await _answer_csv(call, first, query)
     call.require_memory()
     sources, viewer = call.context.reports.for_report(), CallViewer(call, query.timezone)
-    file_name = await workbook_name(name, sources, viewer, query)
+    file_name = await report_file_name(name, sources, viewer, query)
     try:
         with call.context.limits.workbooks.running(call.caller.id):
             file = await render(
@@ -95,6 +112,34 @@ async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
         },
         content_type=XLSX,
     )
+
+
+async def _answer_csv(call: Call, report: Report, query: ReportQuery) -> Response:
+    """Answer with the rows of a report as they are read, so that memory does not grow with it."""
+    sources, viewer = call.context.reports.for_report(), CallViewer(call, query.timezone)
+    file_name = await report_file_name(report.name, sources, viewer, query, extension="csv")
+    answer = await as_chunks(
+        call.in_turns(_csv(report, sources, viewer, query)), content_type=f"{CSV}; charset=utf-8"
+    )
+    answer.headers["Content-Disposition"] = content_disposition(file_name)
+    return answer
+
+
+async def _csv(
+    report: Report, sources: Sources, viewer: CallViewer, query: ReportQuery
+) -> AsyncGenerator[bytes, None]:
+    written = CsvRows(report, viewer.preferences)
+    async with aclosing(report.read(sources, viewer, query)) as batches:
+        begun = False
+        async for device, items in batches:
+            # Also what is read already ends with the right to it.
+            if not items or (device is not None and not await viewer.still_visible((device.id,))):
+                continue
+            lines = written.rows(device, await report.rows(sources, viewer, items))
+            yield lines if begun else written.head() + lines
+            begun = True
+    if not begun:
+        yield written.head()
 
 
 async def _mail(call: Call, name: str, query: ReportQuery) -> Response:

@@ -1,22 +1,27 @@
 """Video of devices that are connected to another server of the cluster (docs/servers.md#video)."""
 
+from contextlib import asynccontextmanager
 from functools import partial
 
 import httpx
 import m3u8
+import msgspec
 import pytest
 import trio
-from tests.api.cluster.conftest import film, requested
+from tests.api.cluster.conftest import PATIENCE, film, requested
 from trio.testing import wait_all_tasks_blocked
+from trio_websocket import ConnectionClosed, open_websocket_url
 
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.messages.live_stream import STREAM, HoldStream, ReadPlaylist
 from motorpool.actors.messages.playback import PLAYBACK, PlaybackCommandCompleted, PlaybackRequested
 from motorpool.actors.messages.publishing import Publish, PublisherLeft
-from motorpool.api.cluster import home_requests
-from motorpool.api.http.node_gate import CALLER_HEADER, KEY_HEADER, NodeGate
+from motorpool.api.cluster import home_requests, home_socket
+from motorpool.api.cluster.home_socket import HomeRefused, open_home_socket
+from motorpool.api.http.node_gate import CALLER_HEADER, KEY_HEADER, NodeGate, Sender
 from motorpool.api.resources.streams import Directives
 from motorpool.storage.cluster import homes
+from motorpool.storage.cluster.homes import Home
 
 
 async def test_the_home_of_a_device_answers_what_another_server_is_asked(servers, requests):
@@ -343,3 +348,59 @@ async def test_a_stream_that_was_requested_before_another_server_streamed_begins
         found = m3u8.loads(text)
         assert found.media_sequence > first.media_sequence + len(first.segments)
         assert found.segments[0].discontinuity
+
+
+async def test_the_home_says_why_nobody_can_talk_to_a_device(servers, database, monkeypatch):
+    one, home = servers
+    assert await end_of_talk(one, home.device_id) == (4400, "the device is offline")
+    silent = (4503, "the server of the device does not answer now")
+    with monkeypatch.context() as patched:
+        # A server that is frozen takes connections.
+        patched.setattr(home_socket, "PING_SECONDS", 0.1)
+        async with frozen_server() as address:
+            await database.execute("update nodes set address = $2 where id = $1", home.node, address)
+            one.context.home_finder.forget_all()
+            assert await end_of_talk(one, home.device_id) == silent
+    await database.execute("update nodes set address = 'http://127.0.0.1:9' where id = $1", home.node)
+    one.context.home_finder.forget_all()
+    assert await end_of_talk(one, home.device_id) == silent
+
+
+@asynccontextmanager
+async def frozen_server():
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    async with listener:
+        yield f"http://127.0.0.1:{listener.socket.getsockname()[1]}"
+
+
+async def end_of_talk(served, device_id):
+    """The code and reason with which the administrator's talk to a device is closed."""
+    url = f"ws://127.0.0.1:{served.port}/api/stream/{device_id}/1/talk?errors=close"
+    headers = [("Cookie", f"JSESSIONID={served.cookie(served.admin)}")]
+    with trio.fail_after(PATIENCE):
+        async with open_websocket_url(url, extra_headers=headers) as socket:
+            with pytest.raises(ConnectionClosed) as closed:
+                await socket.get_message()
+            await socket._stream.aclose()
+    return closed.value.reason.code, closed.value.reason.reason
+
+
+async def test_a_socket_between_servers_is_for_a_user_and_about_video(servers):
+    one, home = servers
+    talk = f"/api/stream/{home.device_id}/1/talk"
+    ann = await home.user("ann")
+    there = Home(home.node, home.listener.url, home.listener.key, responds=True)
+    wrong_key = msgspec.structs.replace(there, key=one.listener.key)
+    admin = Sender(one.admin_id)
+    for server, path, sender, answer in (
+        (there, talk, admin, (400, "the device is offline")),
+        (there, talk, Sender(ann.id), (404, "no such device")),
+        (there, talk, Sender(99), (401, "log in first")),
+        (there, talk, Sender(), (403, "")),
+        (wrong_key, talk, admin, (403, "")),
+        (there, "/api/socket", admin, (403, "")),
+    ):
+        with pytest.raises(HomeRefused) as refused:
+            async with open_home_socket(server, path, sender, "192.0.2.1", seconds=PATIENCE):
+                pass
+        assert (refused.value.status, refused.value.text) == answer

@@ -1,4 +1,5 @@
 import pytest
+from tests.api.cases import on_one_server
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ async def test_an_update_with_the_present_version_is_served(served, group, tag):
     assert (await served.admin.get(path)).status == 404
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("tag", "sent"),
     [
         ('"1"', "1"),

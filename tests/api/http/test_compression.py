@@ -3,6 +3,7 @@ import json
 import zlib
 
 import pytest
+from tests.api.cases import on_one_server
 
 from motorpool.actors.upkeep.settings import PositionSettings
 from motorpool.api.settings import HttpSettings
@@ -13,6 +14,12 @@ GZIP = {"Accept-Encoding": "gzip, deflate, br"}
 async def devices(served, count):
     for number in range(count):
         await served.device(served.admin, f"{number}")
+
+
+@pytest.fixture
+async def five(served):
+    """Five devices."""
+    await devices(served, 5)
 
 
 async def test_json_is_zipped_for_who_accepts_it_and_says_the_same(served):
@@ -27,19 +34,15 @@ async def test_json_is_zipped_for_who_accepts_it_and_says_the_same(served):
         assert "Accept-Encoding" in answer.headers.getlist("Vary")
 
 
-@pytest.mark.parametrize(
-    "accepted", ["identity", "br", "gzip;q=0", "deflate, gzip;q=0.0", "gzipped", "", "\xe9;q=x"]
-)
-async def test_who_does_not_accept_it_gets_it_plain(served, accepted):
-    await devices(served, 5)
+@on_one_server("accepted", ["identity", "br", "gzip;q=0", "deflate, gzip;q=0.0", "gzipped", "", "\xe9;q=x"])
+async def test_who_does_not_accept_it_gets_it_plain(served, five, accepted):
     answer = await served.admin.get("/devices", headers={"Accept-Encoding": accepted})
     assert "Content-Encoding" not in answer.headers
     assert len(answer.json()) == 5
 
 
-@pytest.mark.parametrize("accepted", ["gzip", "*", "identity;q=0.5, gzip;q=0.1", "GZIP"])
-async def test_all_ways_to_accept_it_count(served, accepted):
-    await devices(served, 5)
+@on_one_server("accepted", ["gzip", "*", "identity;q=0.5, gzip;q=0.1", "GZIP"])
+async def test_all_ways_to_accept_it_count(served, five, accepted):
     answer = await served.admin.get("/devices", headers={"Accept-Encoding": accepted})
     assert len(json.loads(gzip.decompress(answer.body))) == 5
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 import h11
 import pytest
 import trio
+from tests.api.cases import on_one_server
 
 from motorpool.actors.work.connection_limits import MemoryBudget
 from motorpool.api.engine import call
@@ -206,7 +207,7 @@ async def test_odd_letters_in_a_query_a_path_or_a_form_never_cost_more_than_the_
     assert (await served.client().get(f"/session?token={text}")).status == (400 if text == "%00" else 404)
 
 
-@pytest.mark.parametrize("number", [2**63, 2**64, 10**40, -1, -(2**70)])
+@on_one_server("number", [2**63, 2**64, 10**40, -1, -(2**70)])
 async def test_ids_that_no_row_has_are_refused_like_any_other(served, number):
     admin = served.admin
     for operation in PROTECTED:

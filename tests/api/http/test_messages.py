@@ -6,6 +6,7 @@ import logging
 
 import pytest
 import trio
+from tests.api.cases import on_one_server
 
 HEALTH = b"GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n"
 """A request that would be smuggled."""
@@ -35,7 +36,7 @@ async def answers(port, *pieces):
     return [int(each[:3]) for each in received.split(b"HTTP/1.1 ")[1:]]
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     "headers",
     [
         b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
@@ -54,7 +55,7 @@ async def test_a_body_with_two_ends_is_refused_and_nothing_behind_it_is_read(ser
     assert statuses in ([400], [501])
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     "request_bytes",
     [
         b"GET /api/health HTTP/1.1\nHost: x\n\n",
@@ -74,7 +75,7 @@ async def test_no_line_of_a_head_a_chunk_or_a_trailer_ends_with_a_bare_lf(served
     assert await answers(served.port, *pieces, HEALTH) == [400]
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     "request_bytes",
     [
         b"GET /api/health HTTP/1.1\r\nHost: x\r\nX: y\r\n z\r\n\r\n",

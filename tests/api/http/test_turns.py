@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+from tests.api.cases import on_one_server
 from trio.testing import wait_all_tasks_blocked
 
 from motorpool.api.http.turns import AT_ONCE, Turns
@@ -103,10 +104,16 @@ LONG_ANSWERS = (
 )
 
 
-@pytest.mark.parametrize("path", LONG_ANSWERS)
-async def test_each_long_answer_takes_turns(served, monkeypatch, path) -> None:
-    device_id = await served.device(served.admin, "1")
-    await served.report(served.position(device_id))
+@pytest.fixture
+async def device_id(served):
+    """A device with a position."""
+    number = await served.device(served.admin, "1")
+    await served.report(served.position(number))
+    return number
+
+
+@on_one_server("path", LONG_ANSWERS)
+async def test_each_long_answer_takes_turns(served, device_id, monkeypatch, path) -> None:
     wanted = device_id
     if path.startswith("/tickets/"):
         company = (await served.admin.post("/companies", json={"name": "x"})).json()["id"]
@@ -115,7 +122,8 @@ async def test_each_long_answer_takes_turns(served, monkeypatch, path) -> None:
         wanted = ticket.json()["id"]
     taken = []
     of = Turns.of
-    monkeypatch.setattr(Turns, "of", lambda turns, user_id: taken.append(user_id) or of(turns, user_id))
-    answer = await served.admin.get(path.format(wanted))
+    with monkeypatch.context() as patched:
+        patched.setattr(Turns, "of", lambda turns, user_id: taken.append(user_id) or of(turns, user_id))
+        answer = await served.admin.get(path.format(wanted))
     assert answer.status == 200, answer.text
     assert set(taken) == {served.admin_id}

@@ -4,6 +4,7 @@ import base64
 import re
 
 import pytest
+from tests.api.cases import on_one_server
 
 from motorpool.actors.settings import PublicSettings
 from motorpool.api.resources import OPERATIONS
@@ -62,7 +63,7 @@ async def unauthenticated(served, headers):
     ]
 
 
-@pytest.mark.parametrize("headers", FOREIGN)
+@on_one_server("headers", FOREIGN)
 async def test_a_foreign_page_logs_nobody_in_and_changes_nothing(served, headers):
     for answer in await unauthenticated(served, headers):
         assert (answer.status, answer.text) == REFUSED

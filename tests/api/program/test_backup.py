@@ -8,7 +8,7 @@ import subprocess
 import httpx
 import pytest
 
-from motorpool.api.program.archive import DUMP, ArchiveWriter, Manifest, VerifiedArchive
+from motorpool.api.exports.backup_archive import DUMP, ArchiveWriter, Manifest, VerifiedArchive
 from motorpool.api.program.backup import back_up, restore
 from motorpool.api.program.errors import StartFailed
 from motorpool.api.settings import Settings

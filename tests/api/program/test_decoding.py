@@ -1,6 +1,7 @@
 """`motorpool decode`."""
 
 import io
+import json
 
 import pytest
 
@@ -48,12 +49,72 @@ def test_texts_have_escapes_and_their_answers_are_readable(capsys):
     assert parse_bytes(r"\x7e\0é", is_text=True) == b"\x7e\0\xc3\xa9"
 
 
+STATES = "78780a1346040300020005f4c10d0a"
+
+
+def test_the_parts_of_a_message_are_a_table(capsys):
+    code, lines, _ = decode(capsys, "gt06", "--fields", STATES)
+    assert code == 0
+    assert any(line.split() == ["5", "1", "04", "batteryLevel", "66", "%"] for line in lines)
+    assert any(line.split() == ["8", "1", "02", "(unknown)"] for line in lines)
+
+
+def test_units_are_those_of_the_protocol(capsys):
+    beacon = "787829b21803050e161fc4001122334455e2c56db5dffb48d2b060d0f5a71096e001020304013108000934670d0a"
+    _, lines, _ = decode(capsys, "gt06", "--fields", beacon)
+    assert sum("tagBattery" in line and line.endswith("3.05 V") for line in lines) == 2
+
+
+def test_the_parts_of_a_text_are_shown_as_text(capsys):
+    _, lines, _ = decode(capsys, "gps103", "--text", "--fields", "##,imei:353358017784062,A;")
+    assert any("353358017784062" in line and "unique_ids" in line for line in lines[3:])
+
+
+def test_reports_and_parts_as_lines_of_json(capsys):
+    code, lines, _ = decode(capsys, "gt06", "--fields", "--json", "--model", "R11", STATES)
+    report, fields = (json.loads(line) for line in lines)
+    assert code == 0
+    assert (report["report"], report["answer"]) == ("PositionReport", "787805130005afd50d0a")
+    (states,) = (part for part in fields["fields"] if part["offset"] == 4)
+    assert states == {
+        "offset": 4,
+        "length": 1,
+        "bytes": "46",
+        "kind": "value",
+        "values": {"alarm": "powerCut", "blocked": False, "charge": True, "ignition": True, "status": 70},
+    }
+
+
+def test_a_secret_is_in_no_json(capsys):
+    _, lines, _ = decode(
+        capsys, "osmand", "--json", "--text", r"GET /?id=1&secret=hidden HTTP/1.1\r\nHost: x\r\n\r\n"
+    )
+    assert json.loads(lines[0])["secret"] == "not shown"
+
+
 def test_a_secret_is_not_printed(capsys):
     code, lines, _ = decode(
         capsys, "osmand", "--text", r"GET /?id=1&secret=hidden HTTP/1.1\r\nHost: x\r\n\r\n"
     )
     assert code == 0
     assert "  secret: not shown" in lines
+
+
+@pytest.mark.parametrize("options", [(), ("--fields",)])
+@pytest.mark.parametrize(
+    ("protocol", "text"),
+    [
+        ("watch", r"[3G*8800000015*0009*\x1b[31mX\x07!!]"),
+        (
+            "osmand",
+            r"GET /?id=1&lat=1&lon=2&%1b]0;x%07=%1b[2J%0aid:&y=%c2%9b HTTP/1.1\r\nHost: x\r\n\r\n",
+        ),
+    ],
+)
+def test_what_a_device_sends_gives_the_terminal_no_orders(capsys, options, protocol, text):
+    _, lines, _ = decode(capsys, protocol, *options, "--text", text)
+    assert any(r"\x1b[" in line for line in lines)
+    assert all(line.isprintable() for line in lines)
 
 
 def test_lines_of_the_standard_input(capsys, monkeypatch):

@@ -1,6 +1,6 @@
 """Names of cameras as attributes of devices, groups and the server (docs/devices.md#cameras)."""
 
-import pytest
+from tests.api.cases import on_one_server
 
 NAMES = {"1": "front", "31": "Sitz links, Tür 2"}
 REFUSED = [
@@ -18,7 +18,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("path", ["/devices", "/groups", "/server"])
+@on_one_server("path", ["/devices", "/groups", "/server"])
 async def test_they_are_checked_where_they_are_stored(served, path):
     if path == "/server":
         target, record = path, (await served.admin.get(path)).json()

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import av
 import pytest
+from tests.api.cases import on_one_server
 
 from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded
 from motorpool.actors.video.capture import CAPTURE
@@ -164,7 +165,7 @@ async def test_of_all_captures_users_see_those_of_the_devices_that_they_see(serv
     assert (await served.client().get("/captures")).status == 401
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("query", "text"),
     [
         ({"from": "2026-05-02T00:00:00Z", "to": "2026-05-01T00:00:00Z"}, "to: lies before from"),
@@ -197,7 +198,7 @@ async def test_what_is_unknown_or_not_ones_own_is_404(served, van):
         assert (await getattr(served.client(), method)(f"/captures/{capture['id']}")).status == 401
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("query", "text"),
     [
         ({"channel": 0}, "channel: cameras have the numbers 1 to 31"),

@@ -1,6 +1,7 @@
 """Computed attributes: who may see and write them, and what they give for a device."""
 
 import pytest
+from tests.api.cases import on_one_server
 
 LOW = {
     "description": "Low power",
@@ -14,6 +15,19 @@ async def made(served, **fields):
     answer = await served.admin.post("/attributes/computed", json={**LOW, **fields})
     assert answer.status == 200, answer.text
     return answer.json()
+
+
+@pytest.fixture
+async def stored(served):
+    return await made(served)
+
+
+@pytest.fixture
+async def device(served):
+    """A device with a position."""
+    number = await served.device(served.admin, "1")
+    await served.report(served.position(number, attributes={"power": 11.5, "input": 6, "fuel": 300}))
+    return number
 
 
 async def test_administrators_write_them_and_get_them_back_as_sent(served):
@@ -67,7 +81,7 @@ async def test_lists_are_filtered_by_device_group_and_keyword(served):
     assert await listed("limit=1&offset=1") == [low["id"]]
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("fields", "wanted"),
     [
         ({"expression": "power <"}, "expression: the expression ends too early at character 8"),
@@ -84,8 +98,7 @@ async def test_lists_are_filtered_by_device_group_and_keyword(served):
         ({"priority": "high"}, "priority: expected `int`, got `str`"),
     ],
 )
-async def test_what_cannot_be_computed_is_refused_and_says_where(served, fields, wanted):
-    stored = await made(served)
+async def test_what_cannot_be_computed_is_refused_and_says_where(served, stored, fields, wanted):
     for refused in (
         await served.admin.post("/attributes/computed", json={**LOW, **fields}),
         await served.admin.put(f"/attributes/computed/{stored['id']}", json={**LOW, **fields}),
@@ -94,7 +107,7 @@ async def test_what_cannot_be_computed_is_refused_and_says_where(served, fields,
     assert (await served.admin.get("/attributes/computed")).json() == [stored]
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("expression", "kind", "media_type", "shown"),
     [
         ("power < 12 ? 'lowPower' : null", "String", "text/plain; charset=utf-8", "lowPower"),
@@ -105,9 +118,7 @@ async def test_what_cannot_be_computed_is_refused_and_says_where(served, fields,
         ("`at ${speed} kn, ${protocol}`", "string", "text/plain; charset=utf-8", "at 10.0 kn, jt808"),
     ],
 )
-async def test_a_trial_computes_from_the_latest_position(served, expression, kind, media_type, shown):
-    device = await served.device(served.admin, "1")
-    await served.report(served.position(device, attributes={"power": 11.5, "input": 6, "fuel": 300}))
+async def test_a_trial_computes_from_the_latest_position(served, device, expression, kind, media_type, shown):
     sent = {"attribute": "shown", "expression": expression, "type": kind}
     answer = await served.admin.post(f"/attributes/computed/test?deviceId={device}", json=sent)
     assert (answer.status, answer.headers["Content-Type"], answer.text) == (200, media_type, shown)
@@ -124,7 +135,7 @@ async def test_a_trial_without_a_value_answers_nothing(served):
     assert (answer.status, answer.body) == (204, b"")
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("expression", "kind", "wanted"),
     [
         ("nowhere", "String", "expression: undefined variable nowhere"),
@@ -135,9 +146,7 @@ async def test_a_trial_without_a_value_answers_nothing(served):
         ("1", "Time", "type: not one of String, Number, Boolean"),
     ],
 )
-async def test_a_trial_that_fails_says_why(served, expression, kind, wanted):
-    device = await served.device(served.admin, "1")
-    await served.report(served.position(device))
+async def test_a_trial_that_fails_says_why(served, device, expression, kind, wanted):
     sent = {"attribute": "alarm", "expression": expression, "type": kind}
     answer = await served.admin.post(f"/attributes/computed/test?deviceId={device}", json=sent)
     assert (answer.status, answer.text) == (400, wanted)

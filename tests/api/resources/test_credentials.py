@@ -164,3 +164,26 @@ async def test_what_was_ended_is_audited(served, ana):
     rows = (await served.admin.get(f"/audit{span}")).json()
     assert rows[-1]["actionType"] == "remove"
     assert (rows[-1]["objectType"], rows[-1]["userId"]) == ("token", ana.id)
+
+
+async def test_managers_see_and_end_what_their_users_are_logged_in_with(served, ana, device_id):
+    boss = await served.user("boss", userLimit=-1)
+    ben = await served.user("ben", userLimit=-1)
+    link = {"userId": boss.id, "managedUserId": ana.id}
+    assert (await served.admin.post("/permissions", json=link)).status == 204
+    with_token = await bearer(served, ana)
+    (session,) = await listed(boss, "sessions", f"?userId={ana.id}")
+    (token,) = await listed(boss, "tokens", f"?userId={ana.id}")
+    for path in (f"sessions?userId={ana.id}", f"tokens?userId={ana.id}"):
+        assert (await ben.get(f"/{path}")).status == 400
+    assert (await ben.delete(f"/sessions?userId={ana.id}")).status == 400
+    assert (await ben.delete(f"/tokens/{token['id']}")).status == 404
+    assert (await ben.delete(f"/sessions/{session['id']}")).status == 404
+    assert (await boss.delete(f"/sessions?userId={ana.id}")).status == 204
+    assert await status(ana) == 401
+    assert await status(boss) == 200
+    assert await status(with_token) == 200
+    assert (await boss.delete(f"/tokens/{token['id']}")).status == 204
+    assert await status(with_token) == 401
+    # Administrators are nobody's users.
+    assert (await boss.delete(f"/sessions?userId={served.admin_id}")).status == 400

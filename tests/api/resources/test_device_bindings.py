@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 import trio
+from tests.api.cases import on_one_server
 from tests.api.conftest import NOON
 
 from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
@@ -81,6 +82,11 @@ async def bound_to(served, device_id):
     return (await served.admin.get(f"/devices/{device_id}/binding")).json()["protocol"]
 
 
+@pytest.fixture
+async def device_id(served):
+    return await served.device(served.admin, "van")
+
+
 async def test_who_may_edit_a_device_binds_it(served):
     hers = await served.user("eve", deviceLimit=-1)
     device_id = await served.device(hers, "van")
@@ -121,7 +127,7 @@ async def test_a_device_that_is_to_report_in_another_way_is_bound_by_its_next_lo
     assert await bound_to(served, device_id) == ("jt808" if is_kept else None)
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("key", "value"),
     [
         ("device.binding", "name"),
@@ -133,8 +139,7 @@ async def test_a_device_that_is_to_report_in_another_way_is_bound_by_its_next_lo
         ("device.secret", 12345678),
     ],
 )
-async def test_what_cannot_be_followed_is_not_stored(served, key, value):
-    device_id = await served.device(served.admin, "van")
+async def test_what_cannot_be_followed_is_not_stored(served, device_id, key, value):
     group = {"name": "all", "attributes": {key: value}}
     settings = (await served.admin.get("/server")).json()
     for answer in (

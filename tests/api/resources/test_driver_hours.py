@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 import trio
 from tests.api.resources.reports.reporting import happen
 
@@ -12,6 +13,11 @@ PATIENCE_SECONDS = 60
 MINUTE = timedelta(minutes=1)
 WATCHED = "select exists (select from timed_event_marks where type = 'driverHours' and subject_id = $1)"
 """What was exceeded before makes no event."""
+
+
+@pytest.fixture
+def idle_upkeep():
+    """Events that come at an instant do come."""
 
 
 async def test_a_limit_that_is_exceeded_is_an_event_of_the_device(served, database):

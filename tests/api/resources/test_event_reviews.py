@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import trio
+from tests.api.cases import on_one_server
 
 from motorpool.actors.messages.topics import REVIEWS, ReviewsChanged
 from motorpool.storage.events import event_lists, events
@@ -108,7 +109,7 @@ async def test_of_two_reviews_of_the_same_version_one_is_stored(served, database
     assert (await ann.get(f"/events/{number}")).json()["review"]["state"] == won
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("body", "text"),
     [
         ({"state": "DONE"}, "state"),
@@ -231,7 +232,7 @@ async def test_a_review_is_told_at_once(served, database, van):
     assert [(each.id, each.review.state) for each in changed.events] == [(number, "ACKNOWLEDGED")]
 
 
-@pytest.mark.parametrize("path", ["/devices", "/groups", "/server"])
+@on_one_server("path", ["/devices", "/groups", "/server"])
 async def test_a_severity_that_is_none_is_refused_where_it_is_stored(served, path):
     key = "event.severity.alarm.sos"
     record = (

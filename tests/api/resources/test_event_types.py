@@ -21,6 +21,11 @@ def offset(free_port):
     return free_port(CODECS["osmand"].port, CODECS["jt808"].port)
 
 
+@pytest.fixture
+def idle_upkeep():
+    """Events that come at an instant do come."""
+
+
 class Vehicle:
     """A device that reports by HTTP to its port."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from tests.api.cases import on_one_server
 
 from motorpool.api.resources.files import check_path
 from motorpool.api.settings import HttpSettings
@@ -135,7 +136,7 @@ async def test_only_administrators_put_files(served, tmp_path):
     assert files(tmp_path) == []
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     "path",
     [
         "../evil",

@@ -1,6 +1,7 @@
 """Footage requests over HTTP: what may be asked for, by whom, and who sees it."""
 
 import pytest
+from tests.api.cases import on_one_server
 
 from motorpool.storage.video import footage_requests
 
@@ -65,7 +66,7 @@ async def test_a_complete_one_says_where_its_file_is(served, ann, van):
     assert (found["captureId"], found["url"]) == ("c", "/api/media/van%201/f.mp4")
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("fields", "why"),
     [
         ({"channel": 0}, "channel: cameras have the numbers 1 to 31"),

@@ -2,7 +2,7 @@
 
 import json
 
-import pytest
+from tests.api.cases import on_one_server
 
 from motorpool.api.settings import GeocoderSettings
 
@@ -32,7 +32,7 @@ async def test_without_a_geocoder_it_is_500(served):
     assert (answer.status, answer.text) == (500, "reverse geocoding is not enabled")
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     "query",
     [
         "",

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 import trio
 from PIL import Image
+from tests.api.cases import on_one_server
 
 from motorpool.actors.files.media_files import media_name
 from motorpool.actors.files.media_store import media_key, rendition_key
@@ -209,7 +210,7 @@ async def test_pages_show_each_entry_once_and_leave_out_files_that_are_gone(serv
     assert pages >= 5
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     "query",
     [
         "after=1",

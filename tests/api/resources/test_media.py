@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
 import pytest
+from tests.api.cases import on_one_server
 
 from motorpool.actors.files.file_retention import MEDIA_NAMES
 from motorpool.actors.files.media_files import media_name, newest_picture
@@ -57,7 +58,7 @@ async def test_a_new_picture_takes_the_place_of_the_old_one_whatever_its_kind(se
     assert (await served.admin.get("/media/van%201/device.png")).body == PNG + b"2"
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("content", "kind"),
     [
         (JPEG, "text/html"),
@@ -208,7 +209,7 @@ async def test_a_still_is_not_taken_for_a_picture_that_the_device_sent(served, v
     assert newest_picture(served.context.files.store, "van 1", long_ago)[1].year == 2020
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("content", "kind"),
     [(b"GIF89a", "image/gif"), (PNG, "image/jpeg"), (JPEG + bytes(1_000_001 - len(JPEG)), "image/jpeg")],
 )

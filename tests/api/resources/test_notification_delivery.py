@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import trio
 import trio.testing
+from tests.api.cases import on_one_server
 
 from motorpool.actors.deliveries.notificators.mail import MailSettings
 from motorpool.actors.deliveries.notificators.ntfy import NtfySettings
@@ -165,7 +166,7 @@ async def test_one_way_is_tested_alone_and_the_body_does_not_matter(starting, ma
         assert (mails.left, len(gateway.asked)) == (3, 1)
 
 
-@pytest.mark.parametrize("name", ["mail", "sms", "command", "telegram", "MAIL", "a" * 500])
+@on_one_server("name", ["mail", "sms", "command", "telegram", "MAIL", "a" * 500])
 async def test_a_way_that_there_is_not_is_400(served, name):
     for path in (f"/notifications/test/{name}", f"/notifications/send/{name}"):
         answer = await served.admin.post(path, json={"body": "Hello"})
@@ -276,7 +277,7 @@ async def test_announcements_are_for_administrators_and_managers(served):
     assert (await served.client().post("/notifications/send/web", json=HELLO)).status == 401
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     "body",
     [
         {},

@@ -1,4 +1,4 @@
-import pytest
+from tests.api.cases import on_one_server
 
 # Written out.
 TYPES = {
@@ -34,7 +34,7 @@ async def shown(client, number):
     return entry["notificators"]
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("sent", "expected"),
     [
         ({}, ""),
@@ -55,7 +55,7 @@ async def test_a_new_one_goes_by_what_either_way_of_saying_it_names(served, sent
     assert await shown(served.admin, made.json()["id"]) == expected
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("changed", "expected"),
     [
         # The web client writes the list and sends the switches back as it got them.
@@ -81,7 +81,7 @@ async def test_of_an_echoed_one_what_was_changed_counts(served, changed, expecte
     assert await shown(served.admin, made["id"]) == expected
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("body", "expected"),
     [
         ({"notificators": "sms"}, "sms"),

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from tests.api.cases import on_one_server
 
 from motorpool.actors.settings import PublicSettings
 from motorpool.api.login_settings import LoginSettings, OpenIdSettings
@@ -61,7 +62,7 @@ async def test_a_login_ends_at_the_address_that_was_asked_for(served, openid, to
     assert given_up.headers["Location"] == location.replace("success", "cancelled")
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     "to",
     [
         "tickets/17",

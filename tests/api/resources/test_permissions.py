@@ -1,5 +1,5 @@
-import pytest
 import trio
+from tests.api.cases import on_one_server
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import DeviceChanged
@@ -163,7 +163,7 @@ async def test_links_are_audited_with_their_owner(served, database):
     assert row["attributes"] == {"ownerType": "user", "ownerId": ann.id}
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     "query",
     [
         "",
@@ -227,3 +227,65 @@ async def test_managers_neither_part_from_their_users_nor_hand_over_themselves(s
     assert (await deputy.delete("/permissions", json=between)).status == 400
     assert (await boss.delete("/permissions", json=between)).status == 204
     assert (await served.admin.delete("/permissions", json=link)).status == 204
+
+
+async def test_what_is_inherited_is_listed_with_the_group_that_it_comes_from(served):
+    ann = await served.user("ann")
+    groups = []
+    for name in ("Top", "Middle", "Low", "Lowest"):
+        body = {"name": name, "groupId": groups[-1] if groups else 0}
+        groups.append((await served.admin.post("/groups", json=body)).json()["id"])
+    devices = [
+        await served.device(served.admin, name, groupId=group)
+        for name, group in zip("1234", groups, strict=True)
+    ]
+    alone = await served.device(served.admin, "5")
+    zone = {"name": "Depot", "area": "CIRCLE (52.5 13.4, 100)"}
+    zone_id = (await served.admin.post("/geofences", json=zone)).json()["id"]
+    for link in (
+        {"userId": ann.id, "groupId": groups[0]},
+        {"userId": ann.id, "deviceId": alone},
+        {"groupId": groups[1], "geofenceId": zone_id},
+    ):
+        assert (await served.admin.post("/permissions", json=link)).status == 204
+
+    async def inherited(query, client=served.admin):
+        answer = await client.get(f"/permissions/inherited?{query}")
+        assert answer.status == 200, answer.text
+        return [tuple(each.values()) for each in answer.json()]
+
+    # To three levels, as access is; links of one's own are none of these.
+    expected = [(ann.id, each, groups[0]) for each in devices[:3]]
+    assert await inherited(f"userId={ann.id}&deviceId=0") == expected
+    assert await inherited(f"userId={ann.id}&groupId=0") == [(ann.id, g, groups[0]) for g in groups[1:3]]
+    of_device = await inherited(f"userId=0&deviceId={devices[1]}")
+    assert [each for each in of_device if each[0] == ann.id] == [(ann.id, devices[1], groups[0])]
+    # The administrator is linked to each group, having made it.
+    assert {each for each in of_device if each[0] == served.admin_id} == {
+        (served.admin_id, devices[1], each) for each in groups[:2]
+    }
+    assert await inherited(f"deviceId={devices[2]}&geofenceId=0") == [(devices[2], zone_id, groups[1])]
+    assert await inherited(f"deviceId=0&geofenceId={zone_id}") == [
+        (each, zone_id, groups[1]) for each in devices[1:]
+    ]
+    assert await inherited(f"groupId=0&geofenceId={zone_id}") == [(g, zone_id, groups[1]) for g in groups[2:]]
+    assert await inherited(f"userId={ann.id}&geofenceId=0") == []
+    # What the caller does not see is left out, as among links.
+    assert await inherited(f"userId={ann.id}&deviceId=0", ann) == expected
+    assert (await ann.get(f"/permissions/inherited?deviceId={devices[3]}&geofenceId=0")).status == 400
+    assert (await ann.get("/permissions/inherited?userId=0&deviceId=0")).status == 400
+    assert await inherited(f"deviceId={devices[1]}&geofenceId=0", ann) == []
+
+
+async def test_the_group_of_an_inherited_link_is_named_to_those_only_who_see_it(served):
+    boss = await served.user("boss", userLimit=-1, deviceLimit=-1)
+    made = await boss.post("/users", json={"name": "x", "email": "x@example.org", "password": "secret 1"})
+    ann_id = made.json()["id"]
+    group = (await served.admin.post("/groups", json={"name": "Hidden"})).json()["id"]
+    number = await served.device(served.admin, "1", groupId=group)
+    for link in ({"userId": boss.id, "deviceId": number}, {"userId": ann_id, "groupId": group}):
+        assert (await served.admin.post("/permissions", json=link)).status == 204
+    query = f"/permissions/inherited?userId={ann_id}&deviceId=0"
+    (seen,) = (await boss.get(query)).json()
+    assert seen == {"userId": ann_id, "deviceId": number, "throughGroupId": 0}
+    assert (await served.admin.get(query)).json()[0]["throughGroupId"] == group

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from tests.api.cases import on_one_server
 
 from motorpool.api.request_limits import ADDRESS_SEARCHES
 from motorpool.api.settings import GeocoderSettings
@@ -92,7 +93,7 @@ async def test_a_geocoder_that_is_away_is_503(starting, web_server):
         assert answer.status == 503
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     "query",
     ["", "keyword=", "keyword=%20", f"keyword={'x' * 201}", "keyword=a&latitude=1", "keyword=a&longitude=1",
      "keyword=a&latitude=91&longitude=1", "keyword=a&limit=51", "keyword=a&limit=-1"],

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from tests.api.cases import on_one_server
 
 ICALENDAR = base64.b64encode(
     b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20260105T080000Z\nDURATION:PT1H\nEND:VEVENT\nEND:VCALENDAR\n"
@@ -200,7 +201,7 @@ async def ids(client, path):
     return [each["id"] for each in answer.json()]
 
 
-@pytest.mark.parametrize("case", FAMILIES)
+@on_one_server("case", CASES.values())
 async def test_what_is_created_can_be_fetched_replaced_and_deleted(served, database, case):
     made = await make(served.admin, case, {**case.least, "id": 4711, "unknown": 1})
     assert made == {"id": made["id"], **case.shown}
@@ -232,7 +233,7 @@ async def test_what_is_created_can_be_fetched_replaced_and_deleted(served, datab
     assert [row[0] for row in rows] == ["create", "edit", "edit", "remove"]
 
 
-@pytest.mark.parametrize("case", FAMILIES)
+@on_one_server("case", CASES.values())
 async def test_what_is_wrong_is_refused_with_a_line_that_names_it(served, case):
     made = await make(served.admin, case)
     for body, why in [*case.wrong, ({**case.least, "attributes": 5}, "attributes")]:

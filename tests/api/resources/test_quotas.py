@@ -5,6 +5,7 @@ import logging
 from functools import partial
 
 import pytest
+import trio
 from tests.api.test_races import in_parallel
 
 from motorpool.api.program.exceeded_quotas import log_exceeded_quotas
@@ -23,6 +24,10 @@ DTEND:20260501T200000Z
 RRULE:FREQ=DAILY
 END:VEVENT
 END:VCALENDAR"""
+
+WAITING = """
+    select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+"""
 
 
 async def made(client, path, **fields):
@@ -199,6 +204,36 @@ async def test_devices_and_groups_move_to_no_group_by_which_they_would_have_too_
     assert (answer.status, answer.text) == refused(text, "device_notifications")
     assert (await limited.admin.delete(f"/notifications/{tasks[2]}")).status == 204
     assert (await admin.put(f"/groups/{inner}", json={"name": "inner", "groupId": full})).status == 200
+
+
+@pytest.mark.parametrize("path", ["devices", "groups"])
+async def test_those_that_change_places_at_once_do_not_wait_for_each_other(served, database, path):
+    places = [await made(served.admin, "/groups", name=name) for name in ("north", "south")]
+    rows = [
+        (await served.admin.post(f"/{path}", json={"name": "x", "uniqueId": f"{at}", "groupId": at})).json()
+        for at in places
+    ]
+    admins = [served.admin, await served.log_in("admin@example.org", "admin")]
+    answers = []
+
+    async def move():
+        moves = zip(admins, rows, reversed(places), strict=True)
+        answers[:] = await in_parallel(
+            *(
+                partial(each.put, f"/{path}/{row['id']}", json={**row, "groupId": place})
+                for each, row, place in moves
+            )
+        )
+
+    async with trio.open_nursery() as nursery, database.transaction() as transaction:
+        # Both begin before either goes on.
+        await quotas.lock(transaction, groups=places)
+        nursery.start_soon(move)
+        while await transaction.fetch_value(WAITING) < len(admins):
+            await transaction.execute("select pg_stat_clear_snapshot()")
+    assert [(answer.status, answer.json()["groupId"]) for answer in answers] == [
+        (200, place) for place in reversed(places)
+    ]
 
 
 async def test_every_kind_has_its_quota_for_a_device(limited):

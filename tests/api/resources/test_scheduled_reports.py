@@ -1,7 +1,7 @@
 import base64
 from datetime import UTC, datetime
 
-import pytest
+from tests.api.cases import on_one_server
 
 from motorpool.actors.reports.columns import SCHEDULED
 from motorpool.storage.accounts import links
@@ -51,18 +51,27 @@ async def test_it_is_stored_listed_changed_and_deleted(served):
     assert (await served.admin.get("/reports")).json() == [other]
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("wrong", "text"),
     [
         (
             {"type": "everything"},
-            "type: not one of drivers, events, fuel, idling, route, sensors, stops, summary, trips,"
-            " utilisation",
+            "type: not one of combined, drivers, events, fuel, geofences, idling, presence, route, sensors,"
+            " stops, summary, trips, utilisation",
         ),
         ({"type": ""}, "type: needed"),
         ({"calendarId": 0}, "calendarId: needed"),
         ({"calendarId": 4711}, "calendarId: no access to it, or no such"),
-        ({"attributes": {"daily": "yes"}}, "attributes.daily: neither true nor false"),
+        ({"attributes": {"daily": "yes"}}, "attributes: Expected `bool`, got `str` - at `$.daily`"),
+        ({"type": "geofences"}, "attributes: a report of type geofences needs geofenceId"),
+        (
+            {"type": "presence", "attributes": {"latitude": 1}},
+            "attributes: a report of type presence needs latitude and longitude",
+        ),
+        (
+            {"type": "presence", "attributes": {"latitude": 91, "longitude": 0}},
+            "attributes: Expected `float` <= 90.0 - at `$.latitude`",
+        ),
     ],
 )
 async def test_what_cannot_be_sent_is_refused(served, wrong, text):
@@ -71,10 +80,16 @@ async def test_what_cannot_be_sent_is_refused(served, wrong, text):
     assert (refused.status, refused.text) == (400, text)
 
 
-@pytest.mark.parametrize("kind", SCHEDULED)
+@on_one_server("kind", SCHEDULED)
 async def test_each_report_with_a_period_can_be_sent(served, kind):
-    made = await a_report(served.admin, await a_calendar(served.admin), type=kind)
+    options = {
+        "geofences": {"geofenceId": [1]},
+        "presence": {"latitude": 52.5, "longitude": 13, "radius": 50},
+    }
+    fields = {"type": kind, "attributes": options.get(kind, {})}
+    made = await a_report(served.admin, await a_calendar(served.admin), **fields)
     assert (await served.admin.get("/reports")).json() == [made]
+    assert (await served.admin.delete(f"/reports/{made['id']}")).status == 204
 
 
 async def test_devices_and_groups_are_linked_with_audit(served):

@@ -1,6 +1,7 @@
 """Limits of sensors as attributes of devices, groups and the server."""
 
 import pytest
+from tests.api.cases import on_one_server
 
 from motorpool.api.settings import QuotaSettings
 
@@ -23,7 +24,7 @@ async def change(served, path, record, attributes):
     return answer.status, "" if answer.status == 200 else answer.text
 
 
-@pytest.mark.parametrize("path", ["/devices", "/groups", "/server"])
+@on_one_server("path", ["/devices", "/groups", "/server"])
 async def test_what_cannot_be_followed_is_refused_where_it_is_stored(served, path):
     record = await made(served, path)
     for attributes, text in (

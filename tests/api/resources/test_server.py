@@ -99,6 +99,8 @@ async def test_protocols_are_listed_with_the_ports_that_devices_connect_to(serve
     assert by_name["jt808"].items() >= {"transport": "tcp", "port": 5115, "identity": "phone"}.items()
     assert by_name["osmand"].items() >= {"transport": "http", "port": 5155, "identity": "text"}.items()
     assert by_name["gps103"].items() >= {"transport": "tcp", "udp": True, "port": 5101}.items()
+    assert by_name["gps103"]["models"] == []
+    assert {"NT20", "LW4G", "Seeworld"} < set(by_name["gt06"]["models"])
 
 
 async def test_protocols_are_listed_with_the_ports_of_the_proxy_where_they_are_others(served):
@@ -126,6 +128,8 @@ async def test_the_actors_are_shown_to_administrators(served):
     answer = await served.admin.get("/server/actors")
     assert answer.status == 200
     assert '"path":"directory"' in answer.text.replace("system/", "")
+    (system,) = answer.json()
+    assert all(child["age"] >= 0 for child in system["children"])
 
 
 @pytest.mark.parametrize("path", ["/server/gc"])

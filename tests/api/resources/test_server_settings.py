@@ -2,8 +2,8 @@
 
 import json
 
-import pytest
 import trio
+from tests.api.cases import on_one_server
 from tests.api.cluster.conftest import member
 
 from motorpool.actors.change_feed import publish_changes
@@ -161,7 +161,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("body", "text"), WRONG, ids=[text.partition(" ")[0] for _, text in WRONG])
+@on_one_server(("body", "text"), WRONG)
 async def test_a_value_that_the_file_could_not_have_is_refused_with_its_name_and_nothing_changes(
     served, body, text
 ):

@@ -9,9 +9,14 @@ from dataclasses import dataclass, field
 import pytest
 import trio
 from tests.api.conftest import NOON
+from tests.bench.test_trackers import SHOWN
 
 from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
+from motorpool.bench.vehicles import trackers as simulated
 from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
+from motorpool.bench.vehicles.route import VehicleState
+from motorpool.bench.vehicles.tracked_vehicle import plan_trackers
+from motorpool.bench.vehicles.trackers import new_tracker
 from motorpool.codecs.devices import CODECS
 
 LOOPBACK = "127.0.0.1"
@@ -255,10 +260,11 @@ def ports(free_port):
     return free_port(*(CODECS[name].port for name in TRACKERS))
 
 
-async def latest(served):
-    """The latest position, once there is one."""
+async def latest(served, device_id=None):
+    """The latest position, once there is one; of any device, or of one."""
     while True:
-        if found := (await served.admin.get("/positions")).json():
+        found = (await served.admin.get("/positions")).json()
+        if found := [each for each in found if device_id in (None, each["deviceId"])]:
             return found[0]
         await trio.sleep(0.01)
 
@@ -299,6 +305,148 @@ async def test_a_device_reports_and_takes_a_command(name, transport, starting, p
             )
             assert sent.status == 200, sent.text
             assert (await device.receive()).startswith(tracker.command_bytes)
+
+
+PLACE = b",A,2234.3860,N,11355.2780,E,047.00,092,050324,FFFFFFFF"
+ST300 = b"20240305;14:22:31;2f1a;+22.573100;+113.921300;047.000;092.00;9;1;18446;12.50;100000;1;0042"
+
+
+def located(status=0, items=b""):
+    """A 0x0200 of the terminal 13912345678."""
+    body = encode_location(22.5731, 113.9213, NOON, status=status, items=items)
+    return Terminal("13912345678").location(body)
+
+
+DIALECTS = [
+    ("watch", "", "8800000015", b"[3G*8800000015*0009*oxygen,97]", {"bloodOxygen": 97}),
+    (
+        "tk103",
+        "",
+        "013912345678",
+        b"(013912345678BS51,90:0002020094756B03,91:480D01E40C020000)",
+        {"battery": 51.2, "batteryLevel": 87.5, "batteryCellMax": 3.4},
+    ),
+    (
+        "suntech",
+        "",
+        "205174410",
+        b"ST300STT;205174410;14;564;" + ST300 + b";60;4.1;1;1800;16008901;1\r",
+        {"hours": 3_600_000, "rpm": 1800, "driverUniqueId": "16008901"},
+    ),
+    (
+        "jt808",
+        "AL300",
+        "13912345678",
+        located(items=bytes.fromhex("f30c0c001122334455c40bb800fa")),
+        {"tag1Mac": "001122334455", "tag1Battery": 3.0, "tag1Temp": 25.0},
+    ),
+    ("jt808", "MV710G", "13912345678", located(status=1 << 6), {"armed": True, "door": False}),
+    ("jt808", "C5L", "13912345678", located(items=bytes.fromhex("f80204b4")), {"steps": 1204}),
+    (
+        "jt808",
+        "JC371",
+        "13912345678",
+        located(items=bytes.fromhex("e80a2003070105018e1504d4")),
+        {"battery": 3.98, "power": 12.36},
+    ),
+    ("jt808", "", "13912345678", located(items=b"\xbc\x04" + "张三".encode("gbk")), {"driver": "张三"}),
+    (
+        "h02",
+        "",
+        "8612345678",
+        b"*HQ,8612345678,V19,142231" + PLACE + b",89860012345678901234#",
+        {"iccid": "89860012345678901234"},
+    ),
+]
+"""Protocol, the device's model, its name, a message, and what the API shows of it."""
+
+
+async def test_what_makers_do_in_their_own_way_reaches_the_api(starting, ports, connect):
+    places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=ports)}
+    names = tuple(dict.fromkeys(name for name, *_ in DIALECTS))
+    async with starting(protocols=names, **places) as served:
+        with trio.fail_after(120):
+            for name, model, unique_id, message, expected in DIALECTS:
+                body = {"name": name, "uniqueId": unique_id, "model": model}
+                device_id = (await served.admin.post("/devices", json=body)).json()["id"]
+                device = await connect("tcp", CODECS[name].port + ports)
+                await device.send(message)
+                shown = await latest(served)
+                assert expected.items() <= shown["attributes"].items(), (name, model)
+                assert (await served.admin.delete(f"/devices/{device_id}")).status == 204
+
+
+async def test_what_comes_with_the_login_is_decoded_as_each_device_wants(starting, ports, connect):
+    """Two devices of one packet, of which one has a clock in UTC; each message is answered once."""
+    places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=ports)}
+    terminals = [Terminal("13912345678"), Terminal("13912345679")]
+    body = encode_location(1, 2, NOON)  # NOON in the time of Beijing, as the protocol has it
+    messages = [terminals[at].location(body) for at in (0, 1, 0)]
+    async with starting(protocols=("jt808",), **places) as served:
+        first = {"name": "a", "uniqueId": "13912345678", "attributes": {"decoder.timezone": "UTC"}}
+        ids = [
+            (await served.admin.post("/devices", json=first)).json()["id"],
+            await served.device(served.admin, "13912345679"),
+        ]
+        gateway = await connect("tcp", CODECS["jt808"].port + ports)
+        with trio.fail_after(120):
+            await gateway.send(b"".join(messages))
+            received = b""
+            while received.count(b"\x7e\x80\x01") < 3:
+                received += await gateway.receive()
+            shown = {each["deviceId"]: each for each in (await served.admin.get("/positions")).json()}
+            assert [shown[each]["deviceTime"] for each in ids] == [
+                "2026-05-01T20:00:00Z",
+                "2026-05-01T12:00:00Z",
+            ]
+            await gateway.send(terminals[0].heartbeat())
+            received += await gateway.receive()
+            assert received.count(b"\x7e\x80\x01") == 4
+
+
+async def test_a_first_byte_that_comes_alone_costs_no_message(starting, ports, connect):
+    places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=ports)}
+    terminal = Terminal("13912345678")
+    first, second = (terminal.location(encode_location(latitude, 2, NOON)) for latitude in (1, 3))
+    async with starting(protocols=("jt808",), **places) as served:
+        clock = {"name": "a", "uniqueId": "13912345678", "attributes": {"decoder.timezone": "UTC"}}
+        device_id = (await served.admin.post("/devices", json=clock)).json()["id"]
+        device = await connect("tcp", CODECS["jt808"].port + ports)
+        with trio.fail_after(60):
+            await device.send(first[:1])
+            await trio.sleep(0.3)
+            await device.send(first[1:] + second)
+            received = b""
+            while received.count(b"\x7e\x80\x01") < 2:
+                received += await device.receive()
+            span = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
+            stored = (await served.admin.get(f"/positions?deviceId={device_id}&{span}")).json()
+            assert [each["latitude"] for each in stored] == [1, 3]
+            assert {each["deviceTime"] for each in stored} == {"2026-05-01T20:00:00Z"}
+
+
+@pytest.mark.parametrize("protocol", ["gl200", "gt06", "meitrack", "teltonika"])
+async def test_positions_of_all_models_are_shown(protocol, starting, ports):
+    places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=ports)}
+    models = simulated.TRACKERS[protocol].models
+    plans = plan_trackers(protocol, count=len(models), interval_seconds=1, seed=1)
+    state = VehicleState(52.516283, 13.377704, 12.5, 92.0, 1234.0, 0.0, 0.0)
+    async with starting(protocols=(protocol,), **places) as served:
+        for model, plan in zip(models, plans, strict=True):
+            device_id = await served.device(served.admin, plan.unique_id, model=model)
+            tracker = new_tracker(protocol, plan.unique_id, model)
+            with trio.fail_after(60):
+                stream = await trio.open_tcp_stream(LOOPBACK, CODECS[protocol].port + ports)
+                async with stream:
+                    await stream.send_all(tracker.login())
+                    assert await stream.receive_some()
+                    await stream.send_all(tracker.position(NOON, state))
+                    if tracker.is_acknowledged:
+                        assert await stream.receive_some()
+                    shown = await latest(served, device_id)
+            assert shown["latitude"] == pytest.approx(52.516283, abs=1e-5), model
+            assert shown["fixTime"] == "2026-05-01T12:00:00Z", model
+            assert shown["attributes"].items() >= SHOWN[protocol, model].items(), model
 
 
 async def test_a_command_goes_to_the_address_that_a_device_last_sent_from(starting, ports, connect):

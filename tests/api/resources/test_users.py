@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 import trio
+from tests.api.cases import on_one_server
 
 from motorpool.api.login_settings import UserSettings
 from motorpool.api.logins.setup import HEADER
@@ -409,7 +410,12 @@ async def test_what_the_body_of_a_new_user_has_wins_over_the_defaults_of_the_ser
     assert (await served.admin.put(f"/users/{user['id']}", json=kept)).json()["map"] is None
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+async def ann(served):
+    return await served.user("ann")
+
+
+@on_one_server(
     "email",
     [
         "root",
@@ -427,10 +433,9 @@ async def test_what_the_body_of_a_new_user_has_wins_over_the_defaults_of_the_ser
         "a:1@b",
     ],
 )
-async def test_a_new_address_has_the_form_of_one(served, email):
+async def test_a_new_address_has_the_form_of_one(served, ann, email):
     # Surrounding white space is trimmed.
     expected = 200 if email.strip() == "a@b" else 400
-    ann = await served.user("ann")
     body = {"email": email, "password": "secret words"}
     assert (await served.admin.post("/users", json=body)).status == expected
     if expected == 400:

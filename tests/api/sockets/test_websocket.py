@@ -12,6 +12,7 @@ import pytest
 import trio
 import trio.testing
 from hypercorn.protocol.ws_stream import WebsocketBuffer
+from tests.api.cases import on_one_server
 from trio_websocket import open_websocket_url
 
 from motorpool.actors.messages.conditions import CLOCK, DISK
@@ -33,7 +34,7 @@ from motorpool.api.logins.authentication import authenticate
 from motorpool.api.settings import HttpSettings
 from motorpool.api.sockets import live_updates
 from motorpool.api.sockets.live_updates import MAX_PENDING_EVENTS
-from motorpool.api.sockets.review_updates import MAX_PENDING_REVIEWS
+from motorpool.api.sockets.record_updates import MAX_PENDING
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Event, Review
 
@@ -298,7 +299,7 @@ async def test_of_more_reviews_than_wait_for_a_client_it_asks_itself(served, los
     topic = served.context.system.topic(REVIEWS)
     async with connect(served, served.cookie(served.admin)) as socket:
         await receive(socket)
-        many = tuple(reviewed(number, van) for number in range(1, MAX_PENDING_REVIEWS + 2))
+        many = tuple(reviewed(number, van) for number in range(1, MAX_PENDING + 2))
         topic.publish(ReviewsLost() if lost else ReviewsChanged(many))
         assert (await receive(socket))["reviews"] == []
         topic.publish(ReviewsChanged((reviewed(1, van, 2),)))
@@ -447,7 +448,7 @@ async def test_a_page_of_another_origin_gets_no_socket(served):
         assert await receive(socket) == {"positions": []}
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("headers", "status"),
     [
         ({}, 101),
@@ -476,6 +477,7 @@ async def test_an_empty_object_keeps_the_line_alive_and_what_clients_send_is_ign
         for text in ("{}", "no json", '{"logs":true}'):
             await socket.send_message(text)
         await socket.send_message(b"\xff\x00")
+        await socket.send_message(b"")
         assert await receive(socket) == {}
 
 
@@ -591,6 +593,44 @@ async def test_administrators_see_what_devices_send_while_they_want_it_and_nobod
             assert [message for message in heard if "logs" in message] == []
             await socket.send_message('{"logs": false}')
             await until(lambda: not topic.is_followed)
+
+
+async def test_those_of_one_device_have_what_was_sent_to_it_and_all_in_hex(starting):
+    async with (
+        starting(listen=True, http=HttpSettings(socket_keepalive_seconds=1)) as served,
+        connect(served, served.cookie(served.admin)) as socket,
+    ):
+        topic = served.context.system.topic(DEVICE_TRAFFIC)
+        await socket.send_message('{"logs": true, "deviceId": 5}')
+        await until(lambda: topic.is_followed)
+        for number in range(300):  # of a busy fleet
+            topic.publish(DeviceTraffic("192.0.2.8", "jt808", b"other", 6, "6"))
+            if number == 50:
+                topic.publish(DeviceTraffic("192.0.2.7", "osmand", b"abcd", 5, "5"))
+        topic.publish(DeviceTraffic("192.0.2.7", "osmand", b"ok", 5, "5", sent=True))
+        logs = []
+        while len(logs) < 2:
+            logs += (await receive(socket)).get("logs", [])
+        assert [(each["data"], each["deviceId"], each.get("sent")) for each in logs] == [
+            ("61626364", 5, None),
+            ("6f6b", 5, True),
+        ]
+        await socket.send_message('{"logs": true, "deviceId": 6}')
+
+        async def logged(wanted):
+            with trio.fail_after(30):
+                while True:
+                    for each in (5, 6):
+                        topic.publish(DeviceTraffic("192.0.2.7", "osmand", b"ok", each, "", sent=True))
+                        topic.publish(DeviceTraffic("192.0.2.7", "osmand", b"got", each, ""))
+                    found = (await receive(socket)).get("logs", [])
+                    seen = {(each["deviceId"], each["data"]) for each in found}
+                    if seen and seen <= wanted:
+                        return
+
+        await logged({(6, "6f6b"), (6, "676f74")})
+        await socket.send_message('{"logs": true}')
+        await logged({(5, "got"), (6, "got")})
 
 
 async def test_who_loses_the_role_sees_no_more_traffic_and_unknown_devices_are_a_setting(starting):

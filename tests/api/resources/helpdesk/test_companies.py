@@ -237,3 +237,26 @@ async def test_a_user_creates_so_many_companies_and_administrators_any_number(de
     assert (await desk.chief.post("/companies", json={"name": "h"})).status == 400
     for _ in range(4):
         assert (await served.admin.post("/companies", json={"name": "i"})).status == 200
+
+
+async def test_agents_see_who_is_linked_to_a_company_and_others_only_themselves(desk):
+    path = f"/companies/{desk.id}/users"
+    boss = await desk.served.user("boss", userLimit=-1)
+    assert (await desk.link(desk.served.admin, userId=boss.id, companyId=desk.id)).status == 204
+    team = (await boss.post("/teams", json={"companyId": desk.id, "name": "First line"})).json()
+    assert (await desk.served.admin.put(f"/teams/{team['id']}/members/{boss.id}")).status == 204
+    found = {row["name"]: row for row in (await boss.get(path)).json()}
+    assert found["boss"] == {
+        "id": boss.id,
+        "name": "boss",
+        "email": found["boss"]["email"],
+        "teamIds": [team["id"]],
+        "agent": True,
+        "manager": True,
+        "disabled": False,
+    }
+    # The team has a member now, so that Ann, who is in none, is no agent.
+    assert (found["ann"]["agent"], found["ann"]["manager"], found["ann"]["teamIds"]) == (False, False, [])
+    assert [row["name"] for row in (await desk.ann.get(path)).json()] == ["ann"]
+    assert [row["name"] for row in (await desk.served.admin.get(path)).json()] == list(found)
+    assert (await desk.stranger.get(path)).status == 400

@@ -7,6 +7,8 @@ import pytest
 from tests.api.test_races import connections, in_parallel
 
 from motorpool.actors.messages.changes import TICKETS
+from motorpool.actors.words.catalog import languages, read_catalog
+from motorpool.api.resources.helpdesk.defaults import CATEGORIES, PRIORITIES, STATUSES
 from motorpool.api.resources.helpdesk.statuses import StatusPolicy
 
 FAMILIES = {
@@ -346,6 +348,36 @@ async def test_the_standard_configuration_is_made_once(desk):
         answer = await client.post(f"/tickets/defaults?companyId={desk.id}")
         assert (answer.status, answer.text) == (400, text)
     assert (await desk.chief.post("/tickets/defaults")).text == "companyId: needed"
+
+
+async def test_the_standard_configuration_is_made_in_a_language_and_known_in_any(desk):
+    await desk.make("ticketstatuses", name="em CURSO", kind="open")
+    of = {"companyId": desk.id}
+    made = (await desk.chief.post("/tickets/defaults", json={**of, "language": "de-AT"})).json()
+    assert [each["name"] for each in made["priorities"]] == ["Dringend", "Hoch", "Normal", "Niedrig"]
+    assert [each["name"] for each in made["statuses"]][:3] == ["Neu", "em CURSO", "Wartet auf Kontakt"]
+    names = {each["id"]: each["name"] for each in made["categories"]}
+    children = {each["name"]: names.get(each["parentId"]) for each in made["categories"]}
+    assert (children["Kein Signal"], children["Fahrer"]) == ("Gerät", None)
+    for language in ("en", "pt-BR", "xx"):
+        query = f"companyId={desk.id}&language={language}"
+        assert (await desk.chief.post(f"/tickets/defaults?{query}")).json() == made
+    answer = await desk.chief.post("/tickets/defaults", json={**of, "language": "?"})
+    assert (answer.status, answer.text) == (400, "language: not the tag of a language")
+
+
+def test_a_name_of_the_standard_means_one_thing_in_whatever_language():
+    for names in (
+        [each.name for each in PRIORITIES],
+        [each.status.name for each in STATUSES],
+        [each.name for each in CATEGORIES],
+    ):
+        meant = {}
+        for language in languages():
+            words = read_catalog(language).helpdesk
+            assert language == "en" or words.keys() >= set(names)
+            for name in names:
+                assert meant.setdefault(words.get(name, name).lower(), name) == name
 
 
 async def test_the_standard_configuration_is_made_once_by_parallel_requests(desk):

@@ -96,6 +96,7 @@ class Asker:
             "breached": lambda: self.random.random() < 0.7,
             "target": lambda: self.some(TARGETS),
             "dueBefore": self.instant,
+            "overdue": lambda: self.random.random() < 0.7,
             "escalated": lambda: self.random.random() < 0.6,
             "uniqueId": lambda: [f"X-{number}" for number in self.some(range(1, 30), 9)],
             "number": lambda: self.some(range(1, 100), 30),

@@ -4,6 +4,7 @@ import base64
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.api.cases import on_one_server
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 HOURS = (
@@ -65,6 +66,15 @@ async def people(served, database, ticket):
 async def enter(database, minutes, kind, text="", *, internal=False, attributes=None, values=(None, None)):
     at = NOON + timedelta(minutes=minutes, milliseconds=123)
     await database.execute(ENTRY, at, kind, text, internal, 1, attributes or {}, *values)
+
+
+@pytest.fixture
+async def entered(database, ticket):
+    """Entries of three types."""
+    for minutes, (text, kind) in enumerate(
+        (("a", "created"), ("b", "comment"), ("c", "updated"), ("d", "comment"))
+    ):
+        await enter(database, minutes, kind, text)
 
 
 async def test_internal_entries_are_for_agents_managers_and_administrators(people, database):
@@ -137,7 +147,7 @@ async def test_an_entry_has_every_field(served, ticket, database):
     }
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     ("parameters", "expected"),
     [
         ("type=comment", "bd"),
@@ -151,16 +161,12 @@ async def test_an_entry_has_every_field(served, ticket, database):
         ("offset=3", "d"),
     ],
 )
-async def test_entries_are_filtered_and_paged(served, ticket, database, parameters, expected):
-    for minutes, (text, kind) in enumerate(
-        (("a", "created"), ("b", "comment"), ("c", "updated"), ("d", "comment"))
-    ):
-        await enter(database, minutes, kind, text)
+async def test_entries_are_filtered_and_paged(served, entered, parameters, expected):
     entries = (await served.admin.get(f"/tickets/1/events?{parameters}")).json()
     assert "".join(entry["text"] for entry in entries) == expected
 
 
-@pytest.mark.parametrize("parameters", ["type=unheard", "limit=-1", "limit=1001", "offset=-1", "from=x"])
+@on_one_server("parameters", ["type=unheard", "limit=-1", "limit=1001", "offset=-1", "from=x"])
 async def test_wrong_parameters_of_a_history_are_refused(served, ticket, parameters):
     answer = await served.admin.get(f"/tickets/1/events?{parameters}")
     assert answer.status == 400
@@ -266,3 +272,14 @@ async def test_a_ticket_without_a_priority_has_no_targets(served, ticket):
 
 async def test_readonly_users_see_service_levels(people):
     assert (await people["readonly"].get("/tickets/1/sla")).status == 200
+
+
+async def test_service_levels_of_several_tickets_are_those_of_each(served, people, ticket):
+    path = "/tickets/sla?ticketId=2&ticketId=1&ticketId=4711"
+    each = [(await served.admin.get(f"/tickets/{number}/sla")).json() for number in (1, 2)]
+    assert (await served.admin.get(path)).json() == each
+    assert (await people["readonly"].get(path)).json() == each[:1]
+    assert (await people["stranger"].get(path)).json() == []
+    assert (await served.admin.get("/tickets/sla")).json() == []
+    many = "&".join(f"ticketId={number}" for number in range(1, 202))
+    assert (await served.admin.get(f"/tickets/sla?{many}")).status == 400

@@ -363,6 +363,8 @@ def matches(world: TicketWorld, ticket: Row, query: Row) -> bool:
             case "dueBefore":
                 dues = [undecided_due(ticket, each) for each in targets]
                 found = any(due is not None and due < wanted for due in dues)
+            case "overdue":
+                found = (ticket["status_kind"] in LIVE and is_overdue(ticket, world.now)) is wanted
             case "escalated":
                 found = (ticket["escalated_at"] is not None) is wanted
             case "uniqueId":

@@ -20,8 +20,6 @@ OF_THE_ORDER = {
     "engineHours",
 }
 """Ids, and what may count what had become the latest."""
-OF_SUMMARIES = {"maxSpeed"}
-"""Counts positions that came too late to be told to be implausible; that of trips does not."""
 HOUR = timedelta(hours=1)
 REPORTS = (
     ("trips", {}),
@@ -41,12 +39,12 @@ async def get(served, path):
     return answer.json()
 
 
-def without_order(row, left=frozenset()):
-    """A record, and those in it, without what depends on the order of arrival, and `left`."""
+def without_order(row):
+    """A record, and those in it, without what depends on the order of arrival."""
     return {
         name: [without_order(each) for each in value] if isinstance(value, list) else value
         for name, value in row.items()
-        if name not in OF_THE_ORDER | left
+        if name not in OF_THE_ORDER
     }
 
 
@@ -55,8 +53,7 @@ async def reports_of(served, device_id, start=START, end=END):
     found = []
     for path, more in REPORTS:
         rows = await get(served, f"/reports/{path}?{span(start, end, deviceId=device_id, **more)}")
-        left = OF_SUMMARIES if path == "summary" else frozenset()
-        found.append([without_order(row, left) for row in rows])
+        found.append([without_order(row) for row in rows])
     return found
 
 

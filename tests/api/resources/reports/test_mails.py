@@ -59,8 +59,22 @@ async def test_each_report_opens_as_json_as_a_workbook_and_as_a_mail(served, let
     road.drive(20, ignition=True, temp1=5, fuel=45.0)
     road.stand(20, ignition=False, temp1=5, fuel=45.0)
     stored = await served.report(*road.positions)
-    await happen(served.context.database, Event(0, "deviceOnline", MAY, device_id, stored[0].id))
-    asked = f"{span(attribute='temp1')}" if name == "sensors" else span()
+    yard = (
+        await served.admin.post("/geofences", json={"name": "Yard", "area": "CIRCLE (52 13, 100)"})
+    ).json()
+    first = stored[0]
+    await happen(
+        served.context.database,
+        Event(0, "deviceOnline", MAY, device_id, first.id),
+        Event(0, "geofenceEnter", MAY, device_id, first.id, geofence_id=yard["id"]),
+        Event(0, "geofenceExit", MAY + 21 * MINUTE, device_id, first.id, geofence_id=yard["id"]),
+    )
+    options = {
+        "sensors": {"attribute": "temp1"},
+        "geofences": {"geofenceId": yard["id"]},
+        "presence": {"latitude": first.latitude, "longitude": first.longitude},
+    }
+    asked = span(**options.get(name, {}))
     rows = [await get(served.admin, f"/reports/{each.name}?{asked}") for each in WORKBOOKS[name]]
     assert all(rows)
     book = await opened(served.admin, f"/reports/{name}/xlsx?{asked}")

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import msgspec
 import pytest
+from tests.api.cases import on_one_server
 from tests.api.resources.reports.reporting import MAY, span
 from tests.api.resources.reports.test_lists import get
 from tests.api.resources.reports.test_workbooks import opened, table
@@ -131,7 +132,7 @@ async def test_values_that_are_no_numbers_are_left_out(served):
     assert (found["count"], found["last"]) == (1, -20.0)
 
 
-@pytest.mark.parametrize(
+@on_one_server(
     "wrong",
     [
         {"interval": -1},

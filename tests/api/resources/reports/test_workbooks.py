@@ -197,13 +197,13 @@ async def test_a_workbook_is_in_the_language_of_the_user(served, database):
         "Gerät": "Van",
         "Zeitraum": "2026-05-01 00:00:00 - 2026-05-02 00:00:00",
     }
-    assert (titles[0], titles[-1]) == ("Gültig", "Merkmale")
+    assert (titles[0], titles[-1]) == ("Gültig", "Attribute")
     assert rows[0][-1] == "Kilometerstand: 10,0 mi; Temperatur 2: 4,5 °C"
     header, _, rows = table((await opened(ann, f"/reports/events/xlsx?{span()}")).active)
     assert header["Bericht"] == "Ereignisse"
     assert (rows[0][1], rows[0][-1]) == ("Alarm", "Verlassen der Spur, Stufe 2")
     book = await opened(ann, f"/reports/history/xlsx?{span()}")
-    assert book.sheetnames == ["Fahrten", "Halte", "Strecke Van"]
+    assert book.sheetnames == ["Fahrten", "Stopps", "Strecke Van"]
 
 
 async def test_files_are_named_by_report_vehicle_and_days_of_the_user(served):
@@ -273,6 +273,51 @@ async def test_trips_stops_and_route_in_one_workbook(served):
     assert empty.sheetnames == ["Trips", "Stops", "Route"]
 
 
+async def test_visits_are_named_by_their_geofences_on_a_sheet_for_each_device(served, database):
+    device_id = await served.device(served.admin, "1", name="Van")
+    depot = {"name": "Depot", "area": "CIRCLE (52 13, 100)"}
+    geofence_id = (await served.admin.post("/geofences", json=depot)).json()["id"]
+    visit = {"device_id": device_id, "geofence_id": geofence_id}
+    await happen(
+        database,
+        Event(type="geofenceEnter", event_time=MAY, **visit),
+        Event(type="geofenceExit", event_time=MAY + 90 * MINUTE, **visit),
+    )
+    book = await opened(served.admin, f"/reports/geofences/xlsx?{span(geofenceId=geofence_id)}")
+    assert book.sheetnames == ["Van"]
+    _, titles, rows = table(book.active)
+    assert titles == ["Geofence Name", "Start", "End", "Duration"]
+    assert rows == [["Depot", local(0, 0), local(1, 30), timedelta(hours=1, minutes=30)]]
+    ann = await served.user("ann")
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": device_id})
+    # Whose name they may not see they did not visit.
+    _, _, rows = table((await opened(ann, f"/reports/geofences/xlsx?{span(geofenceId=geofence_id)}")).active)
+    assert rows == []
+
+
+async def test_who_was_near_a_place_is_one_sheet(served):
+    near, far = [await served.device(served.admin, number, name=number) for number in ("1", "2")]
+    hours = [MAY + hour * timedelta(hours=1) for hour in range(3)]
+    await served.report(*(served.position(near, hour, latitude=52.05) for hour in hours))
+    await served.report(*(served.position(far, hour, latitude=52.06) for hour in hours))
+    place = {"latitude": 52.0501, "longitude": 13.4}
+    _, titles, rows = table((await opened(served.admin, f"/reports/presence/xlsx?{span(**place)}")).active)
+    assert titles == ["Device", "Start", "End", "Duration", "Least distance"]
+    assert [row[:4] for row in rows] == [["1", local(0, 0), local(2, 0), timedelta(hours=2)]]
+    assert rows[0][4] == pytest.approx(11.1, abs=0.1)
+    for wrong in (span(latitude=52), span(MAY, MAY + timedelta(days=8), **place)):
+        assert (await served.admin.get(f"/reports/presence/xlsx?{wrong}")).status == 400
+
+
+async def test_events_and_positions_in_one_workbook(served, database):
+    device_id = await served.device(served.admin, "1", name="Van")
+    await served.report(served.position(device_id, MAY))
+    await happen(database, Event(type="deviceOnline", event_time=MAY, device_id=device_id))
+    for path in ("/reports/combined/xlsx", "/reports/combined"):
+        book = await opened(served.admin, f"{path}?{span()}", headers={"Accept": XLSX})
+        assert book.sheetnames == ["Events Van", "Route Van"]
+
+
 async def test_a_client_that_prefers_a_workbook_gets_one(served):
     await served.report(served.position(await served.device(served.admin, "1"), MAY))
     path = f"/reports/route?{span()}"
@@ -280,7 +325,7 @@ async def test_a_client_that_prefers_a_workbook_gets_one(served):
     for accept in ("application/json", "*/*", f"{XLSX};q=0.5, application/json"):
         answer = await served.admin.get(path, headers={"Accept": accept})
         assert answer.headers["Content-Type"] == "application/json", accept
-    assert (await served.admin.get(f"/reports/route/csv?{span()}")).status == 404
+    assert (await served.admin.get(f"/reports/route/pdf?{span()}")).status == 404
 
 
 async def test_a_workbook_has_limits(starting):

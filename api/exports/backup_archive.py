@@ -1,12 +1,15 @@
 """The archive of a backup: a plain tar whose last file is a manifest with the digests of all others.
 
 An archive without a manifest is incomplete. Nothing of an archive is used before all of it was verified.
+Where the archive is sent as it is made, the length of the dump is not known before it: it is in parts.
 """
 
 import hashlib
 import os
+import re
+import stat
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -17,7 +20,9 @@ from motorpool.actors.files.media_store import MEDIA
 from motorpool.storage.database.encryption_keys import FILE as KEY_FILE
 
 FORMAT = 1
+FORMAT_IN_PARTS = 2
 DUMP = "database.dump"
+_PART = re.compile(r"database\.dump\.\d{6}")
 MANIFEST = "manifest.json"
 FOLDERS = (MEDIA, "override")
 """Folders of the data folder that a backup contains; the database is dumped."""
@@ -60,7 +65,88 @@ def allowed(name: str) -> bool:
     plain = str(path) == name and not path.is_absolute() and ".." not in path.parts and "\0" not in name
     if not plain or not path.parts:
         return False
-    return name in (DUMP, *FILES) or (len(path.parts) > 1 and path.parts[0] in FOLDERS)
+    return is_of_dump(name) or name in FILES or (len(path.parts) > 1 and path.parts[0] in FOLDERS)
+
+
+def is_of_dump(name: str) -> bool:
+    """Return whether a file of an archive is the dump, or a part of it."""
+    return name == DUMP or _PART.fullmatch(name) is not None
+
+
+def part_name(number: int) -> str:
+    """Return the name of a part of the dump; the first one is 1."""
+    return f"{DUMP}.{number:06}"
+
+
+def files_of(data: Path, names: Iterable[str] = FILES) -> Generator[tuple[str, Path], None, None]:
+    """Yield what a backup has of a data folder, by its name in archives, with these files at its top."""
+    for name in names:
+        if (data / name).is_file():
+            yield name, data / name
+    for top in FOLDERS:
+        for folder, inner, found in os.walk(data / top):
+            inner.sort()
+            for name in sorted(found):
+                # A name with a leading dot is a file still being written.
+                if not name.startswith("."):
+                    path = Path(folder) / name
+                    yield path.relative_to(data).as_posix(), path
+
+
+def open_file(path: Path) -> tuple[BinaryIO, os.stat_result] | None:
+    """Open a file of the data folder; None if it was deleted meanwhile, or is not one of the server's."""
+    try:
+        # The server never creates symbolic links.
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    found = os.fstat(opened)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(opened)
+        return None
+    return os.fdopen(opened, "rb"), found
+
+
+class ArchiveStream:
+    """Makes an archive of files whose lengths are known, piece by piece in one pass."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._name = ""
+        self._size = self._left = 0
+        self._digest = hashlib.sha256()
+
+    def begin(self, name: str, size: int, *, mode: int = 0o600, modified: float = 0.0) -> bytes:
+        """Begin a file of `size` bytes; return bytes of the archive."""
+        if not allowed(name) or name in self._entries:
+            raise ValueError(f"{name!r} is not a valid name in a backup")
+        return self._begin(name, size, mode, modified)
+
+    def _begin(self, name: str, size: int, mode: int, modified: float) -> bytes:
+        head = tarfile.TarInfo(name)
+        head.size, head.mode, head.mtime = size, mode, int(modified)
+        self._name, self._size, self._left, self._digest = name, size, size, hashlib.sha256()
+        return _block(head)
+
+    def write(self, data: bytes) -> bytes:
+        """Add to the file; return bytes of the archive."""
+        self._digest.update(data)
+        self._left -= len(data)
+        return data
+
+    def end(self) -> bytes:
+        """End the file; return bytes of the archive. Raises ValueError if it is not as long as was said."""
+        if self._left:
+            raise ValueError(f"{self._name} has changed while it was read")
+        self._entries[self._name] = Entry(self._size, self._digest.hexdigest())
+        return bytes(-self._size % tarfile.BLOCKSIZE)
+
+    def finish(self, manifest: Manifest) -> bytes:
+        """Return the manifest, with `files` filled in, and the end of the archive."""
+        whole = msgspec.structs.replace(manifest, format=FORMAT_IN_PARTS, files=self._entries)
+        content = msgspec.json.encode(whole)
+        padding = bytes(-len(content) % tarfile.BLOCKSIZE + 2 * tarfile.BLOCKSIZE)
+        return self._begin(MANIFEST, len(content), 0o600, 0.0) + content + padding
 
 
 class ArchiveWriter:
@@ -138,7 +224,12 @@ class VerifiedArchive:
     @property
     def names(self) -> list[str]:
         """The files except the dump."""
-        return [name for name in self._members if name != DUMP]
+        return [name for name in self._members if not is_of_dump(name)]
+
+    def dump(self) -> Iterator[bytes]:
+        """Yield the dump in chunks, as `chunks`."""
+        for name in sorted(filter(is_of_dump, self._members)):
+            yield from self.chunks(name)
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """Yield one file in chunks; ArchiveDamaged at its end if it changed after verification."""
@@ -192,9 +283,11 @@ def _check(tar: tarfile.TarFile) -> tuple[Manifest, dict[str, tarfile.TarInfo]]:
             members[name] = member
     if manifest is None:
         raise ValueError("it ends before the manifest")
-    if manifest.format != FORMAT:
-        raise ValueError(f"its format is {manifest.format}, this release reads {FORMAT}")
-    if manifest.files != found or DUMP not in found:
+    if manifest.format not in {FORMAT, FORMAT_IN_PARTS}:
+        raise ValueError(f"its format is {manifest.format}, this release reads {FORMAT_IN_PARTS}")
+    parts = sorted(filter(is_of_dump, found))
+    expected = [DUMP] if manifest.format == FORMAT else [part_name(n) for n in range(1, len(parts) + 1)]
+    if manifest.files != found or not parts or parts != expected:
         wrong = sorted(
             name for name in {*found, *manifest.files} if found.get(name) != manifest.files.get(name)
         )

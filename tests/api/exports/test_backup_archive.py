@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.api.program.archive import (
+from motorpool.api.exports.backup_archive import (
     DUMP,
     ArchiveDamaged,
     ArchiveWriter,
@@ -143,8 +143,8 @@ def test_an_archive_of_somebody_elses_making_is_refused(tmp_path, members, why):
 
 
 def test_another_format_something_behind_the_manifest_and_no_tar_are_refused(archive, tmp_path):
-    newer = Manifest(format=2, program="9", schema=7, postgres="18.6", made="")
-    with pytest.raises(ArchiveDamaged, match="its format is 2, this release reads 1"):
+    newer = Manifest(format=3, program="9", schema=7, postgres="18.6", made="")
+    with pytest.raises(ArchiveDamaged, match="its format is 3, this release reads 2"):
         VerifiedArchive(write(tmp_path / "newer.tar", FILES, manifest=newer))
     with tarfile.open(archive, "a") as tar:
         tar.addfile(plain("media/more"), io.BytesIO())
