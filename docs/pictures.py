@@ -2,6 +2,7 @@
 
     .venv/bin/python docs/pictures.py              all places, 1400, 900 and 390 pixels wide, light and dark
     .venv/bin/python docs/pictures.py fleet live   some places
+    .venv/bin/python docs/pictures.py --language de reports
     .venv/bin/python docs/pictures.py --readme     all, and those of the README
     .venv/bin/python docs/pictures.py --server http://127.0.0.1:8082 --email demo@motorpool.local
 
@@ -84,7 +85,47 @@ PLACES = {
     "connect-set-up": "/connect",
     "share": "/share#token={share}",
     "account": "/account",
-    "server": "/server",
+    "tickets": "/tickets",
+    "ticket-list": "/tickets/list",
+    "ticket-board": "/tickets/board",
+    "ticket": "/tickets/{ticket}",
+    "overview": "/overview",
+    "reports-trips": "/reports/trips?{report}",
+    "reports-summary": "/reports/summary?{report}",
+    "reports-route": "/reports/route?{report}",
+    "reports-events": "/reports/events?{report}",
+    "scheduled-reports": "/reports/scheduled",
+    "sent": "/commands",
+    "schedules": "/schedules",
+    "schedule": "/schedules/{schedule}",
+    "calendars": "/calendars",
+    "calendar": "/calendars/{calendar}",
+    "messages": "/vehicles/{device}/messages",
+    "admin": "/admin",
+    "users": "/admin/users",
+    "user": "/admin/users/{user}",
+    "groups": "/admin/groups",
+    "links": "/admin/links",
+    "devices": "/admin/devices",
+    "drivers": "/admin/drivers",
+    "maintenance": "/admin/maintenance",
+    "orders": "/admin/orders",
+    "attributes": "/admin/attributes",
+    "saved-commands": "/admin/commands",
+    "notifications": "/admin/notifications",
+    "server": "/admin/server",
+    "helpdesk": "/helpdesk",
+    "helpdesk-new": "/helpdesk/new",
+    "helpdesk-company": "/helpdesk/{company}",
+    "helpdesk-people": "/helpdesk/{company}/people",
+    "helpdesk-branches": "/helpdesk/{company}/branches",
+    "helpdesk-contacts": "/helpdesk/{company}/contacts",
+    "helpdesk-categories": "/helpdesk/{company}/categories",
+    "helpdesk-priorities": "/helpdesk/{company}/priorities",
+    "helpdesk-workflow": "/helpdesk/{company}/workflow",
+    "helpdesk-rules": "/helpdesk/{company}/rules",
+    "helpdesk-webhook": "/helpdesk/{company}/webhook",
+    "helpdesk-statistics": "/helpdesk/{company}/statistics",
 }
 EMPTY = {
     "empty": "/fleet",
@@ -92,6 +133,8 @@ EMPTY = {
     "empty-library": "/library",
     "empty-events": "/events",
     "empty-zones": "/zones",
+    "empty-tickets": "/tickets",
+    "empty-helpdesk": "/helpdesk",
 }
 """Places of a server without vehicles."""
 WITHOUT_LOGIN = {"login", "login-refused", "share"}
@@ -113,6 +156,12 @@ QUIET_SECONDS = 240
 ALARM_AGE = timedelta(hours=2)
 """The history is that around an alarm of this age at least, so that its recording is finished."""
 SHEET_HEIGHT = 700
+TICKETS = (
+    "No picture from camera 2",
+    "Engine will not start",
+    "Tracker silent since yesterday",
+    "Wrong odometer",
+)
 
 
 @dataclass(frozen=True)
@@ -193,7 +242,6 @@ def find_subjects(context: BrowserContext, access: Access) -> dict[str, str]:
     at = datetime.fromisoformat(event["eventTime"])
     form = {"deviceId": str(device), "expiration": instant(now + timedelta(days=1))}
     share = context.request.post(f"{access.url}/api/share/device", form=form).text()
-    zones = read(context, access, "/geofences")
     offline = [row["id"] for row in devices if row["status"] != "online"]
     return {
         "device": str(device),
@@ -201,11 +249,51 @@ def find_subjects(context: BrowserContext, access: Access) -> dict[str, str]:
         "absent": str(offline[0] if offline else driving[0]),
         "event": str(event["id"]),
         "at": instant(at),
+        "report": "from=now-1d/d&to=now" + "".join(f"&deviceId={each}" for each in driving[:4]),
         "from": instant(at - timedelta(hours=3)),
         "to": instant(min(now, at + timedelta(hours=3))),
-        "zone": str(zones[0]["id"] if zones else 0),
+        "zone": first_of(context, access, "/geofences"),
+        "calendar": first_of(context, access, "/calendars"),
+        "schedule": first_of(context, access, "/scheduledcommands"),
+        "user": first_of(context, access, "/users"),
+        "company": first_of(context, access, "/companies"),
         "share": share,
+        "ticket": str(make_tickets(context, access, device, event["id"])),
     }
+
+
+def first_of(context: BrowserContext, access: Access, path: str) -> str:
+    """Return the id of the first row of a list, 0 where there is none."""
+    rows = read(context, access, path)
+    return str(rows[0]["id"] if rows else 0)
+
+
+def make_tickets(context: BrowserContext, access: Access, device: int, event: int) -> int:
+    """Make a company with some tickets unless there is one; return a ticket that has a conversation."""
+    if tickets := read(context, access, "/tickets?limit=1&sort=number"):
+        number: int = tickets[0]["id"]
+        return number
+
+    def post(path: str, body: dict[str, Any]) -> dict[str, Any]:
+        answer = context.request.post(f"{access.url}/api{path}", data=body)
+        if not answer.ok:
+            sys.exit(f"{path} was refused: {answer.text()}")
+        made: dict[str, Any] = answer.json()
+        return made
+
+    company = {"companyId": post("/companies", {"name": "North"})["id"]}
+    made = post("/tickets/defaults", company)
+    contact = post("/contacts", {**company, "name": "Maria Sousa", "phone": "+351 22 000 111"})["id"]
+    ids = []
+    for index, subject in enumerate(TICKETS):
+        about = {"deviceId": device, "eventId": event, "contactId": contact}
+        priority = made["priorities"][index % len(made["priorities"])]["id"]
+        ids.append(post("/tickets", {**company, **about, "subject": subject, "priorityId": priority})["id"])
+    comments = f"/tickets/{ids[0]}/comments"
+    post(comments, {"text": "We look at it now. Is the van at the depot?"})
+    post(comments, {"text": "Yes, until 14:00.", "onBehalfOfContact": True})
+    post(comments, {"text": "Take a new unit with you.", "internal": True})
+    return int(ids[0])
 
 
 def instant(when: datetime) -> str:
@@ -213,7 +301,9 @@ def instant(when: datetime) -> str:
     return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def picture_places(browser: Browser, access: Access, names: Sequence[str], subjects: dict[str, str]) -> None:
+def picture_places(
+    browser: Browser, access: Access, names: Sequence[str], subjects: dict[str, str], language: str
+) -> None:
     """Write the pictures of places, all of one size and scheme in one session."""
     for (width, height), scheme in itertools.product(SIZES, SCHEMES):
         phone = width < PHONE
@@ -223,7 +313,7 @@ def picture_places(browser: Browser, access: Access, names: Sequence[str], subje
                 color_scheme="dark" if scheme == "dark" else "light",
                 has_touch=phone,
                 is_mobile=phone,
-                locale="en-US",
+                locale=language,
             )
             if not is_open:
                 log_in(context, access)
@@ -307,6 +397,7 @@ def main() -> int:
     parser.add_argument("places", nargs="*", choices=[*PLACES, *EMPTY, []], help="which; none: all")
     parser.add_argument("--readme", action="store_true", help="write those of the README as well")
     parser.add_argument("--server", help="URL of a server that runs; without it a demonstration is started")
+    parser.add_argument("--language", default="en-US", help="a tag such as de or pt-BR; default: %(default)s")
     parser.add_argument("--email", default="demo@motorpool.local")
     options = parser.parse_args()
     TARGET.mkdir(parents=True, exist_ok=True)
@@ -318,10 +409,12 @@ def main() -> int:
             with contextlib.nullcontext(given) if options.server else demonstration() as access:
                 context = browser.new_context()
                 log_in(context, access)
-                picture_places(browser, access, shown, find_subjects(context, access))
+                picture_places(browser, access, shown, find_subjects(context, access), options.language)
         if shown := [name for name in names if name in EMPTY]:
             with run_server() as server:
-                picture_places(browser, Access(server.url, EMAIL, server.password), shown, {})
+                picture_places(
+                    browser, Access(server.url, EMAIL, server.password), shown, {}, options.language
+                )
         browser.close()
     if options.readme:
         write_readme_pictures()

@@ -910,7 +910,8 @@ def open_folder() -> Iterator[Path]:
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
     """An empty, migrated database, open for the test."""
-    settings = DatabaseSettings(url=database_url, pool_size=4)
+    # Nobody is refused because the machine is busy: by default who waits for a connection has five seconds.
+    settings = DatabaseSettings(url=database_url, pool_size=4, acquire_seconds=60)
     async with open_database(settings, clock_now=lambda: NOW) as opened:
         yield opened
 

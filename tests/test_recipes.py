@@ -78,7 +78,8 @@ class Scratch:
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=240,
+            # Of tests that take 10 s where they are alone.
+            timeout=540,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

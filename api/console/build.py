@@ -23,14 +23,18 @@ TOWNS = ROOT / "actors" / "geocoding" / "towns.json.gz"
 """What world/build.mjs writes for the server."""
 STAMP = DIST / ".inputs"
 """Digest of the sources that `dist/` was built from."""
+LANGUAGES = tuple(sorted(path.parent.name for path in (HERE / "src" / "i18n").glob("*/index.ts")))
+"""Those of the console: each is a folder, and has a catalog of the server."""
 WRITTEN = {
     HERE / "src" / "api" / "types.ts": ("api_types",),
     HERE / "src" / "format" / "kindTable.ts": ("words", "kinds"),
     HERE / "src" / "format" / "attributeTable.ts": ("words", "attributes"),
-    HERE / "src" / "i18n" / "en" / "names.ts": ("words", "names", "en"),
-    HERE / "src" / "i18n" / "en" / "values.ts": ("words", "values", "en"),
-    HERE / "src" / "i18n" / "pt" / "names.ts": ("words", "names", "pt"),
-    HERE / "src" / "i18n" / "pt" / "values.ts": ("words", "values", "pt"),
+    **{
+        HERE / "src" / "i18n" / language / f"{kind}.ts": ("words", kind, language)
+        for language in LANGUAGES
+        for kind in ("names", "values")
+    },
+    HERE / "src" / "i18n" / "en" / "meanings.ts": ("words", "meanings"),
 }
 """Sources that modules beside this one write: the module, and what it is called with."""
 API = ("actors", "api", "codecs", "runtime", "storage")

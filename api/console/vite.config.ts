@@ -13,7 +13,7 @@ const libraries = [
 const together = [
   {
     name: "shared",
-    test: /src[\\/]((state|time)[\\/]|format[\\/](?!attribute(s|Table)\.)|(router|redirects|Link)\.tsx?$|parts[\\/](copy|Icon|Late|Empty|Problem|Rows|Menu|Toast|Tabs|Field)\.|video[\\/]recorded[\\/]captures\.|places[\\/]events[\\/](kinds|pages)\.|places[\\/](vehicle[\\/](acts|StatusMark|Values)|fleet[\\/](filters|useFilteredVehicles|vehicleOf))\.)/,
+    test: /src[\\/]((state|time)[\\/]|format[\\/](?!attribute(s|Table)\.)|(router|redirects|Link|linkTokens)\.tsx?$|parts[\\/](copy|touch|Icon|Late|Empty|Problem|Rows|Menu|Toast|Tabs|Field|SearchField|FilterBar|Dialog|Picker)\.|video[\\/](recorded[\\/]captures|cameraNames)\.|places[\\/]events[\\/](kinds|pages|zoneNames)\.|places[\\/](vehicle[\\/](acts|deviceImage|StatusMark|Values)|fleet[\\/](filters|shownPlace|useFilteredVehicles|vehicleOf|vehicleState|view))\.)/,
   },
   {
     name: "vehicleMap",

@@ -1,9 +1,10 @@
-"""The server's words for the console: types of events, alarms, attributes and values (docs/console.md#types).
+"""The server's words for the console: events, alarms, attributes and settings (docs/console.md#types).
 
-python -m motorpool.api.console.words kinds       # types of events, and alarms
+python -m motorpool.api.console.words kinds       # types of events, alarms, and placeholders of messages
 python -m motorpool.api.console.words names en    # their names in a language of the console
 python -m motorpool.api.console.words attributes  # what attributes are
 python -m motorpool.api.console.words values en   # their names in a language, and words for their values
+python -m motorpool.api.console.words meanings     # what settings mean, in English
 """
 
 import json
@@ -12,9 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
+from motorpool.actors.events.own_words import PLACEHOLDERS
 from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.actors.words.catalog import Catalog, read_catalog
 from motorpool.actors.words.values import CAMERA_KEYS
+from motorpool.api.configuration.keys import sentences
+from motorpool.api.configuration.live import changeable
 from motorpool.codecs.devices.attributes import (
     ALARM_DETAILS,
     ATTRIBUTES,
@@ -29,10 +33,12 @@ HEAD: Final = "// Written by build.py from the words and tables of the server; a
 
 
 def write_kinds() -> str:
-    """Return a module with the types of events and the alarms in the order of lists."""
+    """Return a module with types of events, alarms and placeholders of messages in the order of lists."""
     english = read_catalog("en")
     return _module(
-        EVENT_TYPES=[name for name in english.names if name in EVENT_TYPES], ALARMS=list(english.alarms)
+        EVENT_TYPES=[name for name in english.names if name in EVENT_TYPES],
+        ALARMS=list(english.alarms),
+        PLACEHOLDERS=PLACEHOLDERS,
     )
 
 
@@ -68,6 +74,21 @@ def _values(words: Catalog) -> Iterator[tuple[str, str, str]]:
             known.setdefault(code, words.alarms.get(alarm) or words.details[alarm])
         for code, text in known.items():
             yield key, code, text
+
+
+def write_meanings() -> str:
+    """Return a module with what the settings mean that change while the server runs, and their units.
+
+    The console has other languages of it, and symbols of units in none.
+    """
+    found, meanings = changeable(), sentences()
+    units = (key.unit for key in found.values())
+    return _module(
+        meanings={
+            **{f"meaning.{section}.{name}": meanings[section, name] for section, name in found},
+            **{f"unit.{unit}": unit for unit in units if len(unit) > 1},
+        }
+    )
 
 
 def write_attributes() -> str:
@@ -110,6 +131,7 @@ WRITERS: Final[Mapping[str, Callable[..., str]]] = {
     "names": write_names,
     "attributes": write_attributes,
     "values": write_values,
+    "meanings": write_meanings,
 }
 
 if __name__ == "__main__":

@@ -116,8 +116,10 @@ def check(vehicle: Vehicle, now: datetime) -> Answer:
         events += of_the_message
         repeated += of_the_message
         if is_next and not position.is_repeated:
+            if not located:
+                follower = brute_force.Follower(_rules(position.settings))
             located.append(position)
-            if brute_force.judge(_points(located, now))[-1] == "implausible":
+            if follower.take(_point(position, now)) == "implausible":
                 alarms = _new_alarms(position, last)
                 events += alarms
                 repeated += alarms
@@ -126,7 +128,7 @@ def check(vehicle: Vehicle, now: datetime) -> Answer:
             _carry(position, last, settings)
             chain.append(position)
             events += _events(chain, sensor.events(position))
-    return Answer(stored, events, _motions(located, now), repeated)
+    return Answer(stored, events, _motions(located, follower) if located else [], repeated)
 
 
 def _position(
@@ -363,15 +365,15 @@ class _Sensor:
         return []
 
 
-def _motions(located: Sequence[Stored], now: datetime) -> list[Made]:
-    """Return the starts and stops: a slow machine over all positions at once."""
-    if not located:
-        return []
-    settings = located[0].settings
-    rules = brute_force.Rules(
+def _rules(settings: dict[str, Any]) -> brute_force.Rules:
+    return brute_force.Rules(
         distance=settings.get("report.trip.minDistance", brute_force.MIN_DISTANCE),
         duration=settings.get("report.trip.minDuration", brute_force.MIN_DURATION),
     )
+
+
+def _motions(located: Sequence[Stored], follower: brute_force.Follower) -> list[Made]:
+    """Return the starts and stops."""
     return [
         Made(
             "deviceMoving" if moving else "deviceStopped",
@@ -379,23 +381,21 @@ def _motions(located: Sequence[Stored], now: datetime) -> list[Made]:
             located[place].index,
             attributes={},
         )
-        for moving, place, _ in brute_force.turns(_points(located, now), rules)
+        for moving, place, _ in follower.turns
     ]
 
 
-def _points(located: Sequence[Stored], now: datetime) -> list[brute_force.Point]:
-    return [
-        brute_force.Point(
-            time=position.fix_time,
-            latitude=position.latitude,
-            longitude=position.longitude,
-            speed=position.speed,
-            attributes=position.attributes,
-            valid=position.report.valid,
-            ahead=max(0.0, (position.fix_time - now).total_seconds()),
-        )
-        for position in located
-    ]
+def _point(position: Stored, now: datetime) -> brute_force.Point:
+    return brute_force.Point(
+        time=position.fix_time,
+        latitude=position.latitude,
+        longitude=position.longitude,
+        speed=position.speed,
+        number=position.index,
+        attributes=position.attributes,
+        valid=position.report.valid,
+        ahead=max(0.0, (position.fix_time - now).total_seconds()),
+    )
 
 
 def check_pair(

@@ -110,15 +110,15 @@ def moved_ports(one, other, proxy):
 
 
 @contextlib.contextmanager
-def running(command, port, log, environment=None):
-    """Run a program until the end, from when it listens on a port: then it does on all of them."""
+def running(command, port, log, environment=None, host="127.0.0.1"):
+    """Run a program until the end, from when it listens on a port, which is the last that it opens."""
     with log.open("ab") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
     try:
         deadline = time.monotonic() + PATIENCE
         while True:
             with contextlib.suppress(ConnectionRefusedError):
-                socket.create_connection(("127.0.0.1", port), 10).close()
+                socket.create_connection((host, port), 10).close()
                 break
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < deadline
@@ -219,7 +219,9 @@ def _running_nginx(text, proxy, folder):
     path = folder / "nginx.conf"
     path.write_text(text, encoding="utf-8")
     command = ["nginx", "-e", "stderr", "-p", str(folder), "-c", str(path), "-g", "daemon off;"]
-    with running(command, proxy.https, proxy.log):
+    # It opens them in this order.
+    host, port = re.findall(r"listen (127[\d.]+):(\d+)(?! udp)\b", text)[-1]
+    with running(command, int(port), proxy.log, host=host):
         yield
 
 

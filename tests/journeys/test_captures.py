@@ -25,9 +25,9 @@ from motorpool.bench.vehicles.jt808.platform_messages import (
     PlaybackRequest,
     RecordingListQuery,
 )
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.codecs.reports import Recording
 

@@ -21,7 +21,8 @@ CONFIG = {
         **dict.fromkeys(
             (
                 *("image/jpeg", "image/png", "image/gif", "image/webp", "video/mp2t", "video/mp4", "*/*"),
-                *("application/gpx+xml", "application/vnd.google-earth.kmz", "application/zip"),
+                *("application/gpx+xml", "application/vnd.google-earth.kmz", "application/zip", "text/csv"),
+                "application/x-tar",
                 "application/vnd.google-earth.kml+xml",
                 "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
             ),

@@ -36,10 +36,10 @@ from motorpool.bench.vehicles.jt808.platform_messages import (
     ResendRequest,
 )
 from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_items, encode_location
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.runtime.clock import SystemClock
 
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)

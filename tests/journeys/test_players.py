@@ -20,10 +20,10 @@ from motorpool.bench.load.browser import find_chromium
 from motorpool.bench.vehicles.camera import Camera, VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS
 from motorpool.bench.vehicles.jt808.platform_messages import LiveVideoRequest, PlaybackRequest
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.bench.vehicles.route import Drive
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.runtime.clock import SystemClock
 
 SECONDS = 6

@@ -31,10 +31,10 @@ from trio_websocket import wrap_client_stream
 
 from motorpool.bench.server import EMAIL
 from motorpool.bench.vehicles.jt808.platform_messages import LiveVideoRequest
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.jt1078 import MEDIA_PORTS
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import SystemClock
 
@@ -202,6 +202,7 @@ def test_every_port_of_devices_leads_to_its_protocol(servers, behind, name, even
     """With the address of the device, whichever server the proxy has chosen."""
     alarm_files = CODECS["jt808"].port
     told = {alarm_files: "jt808"} | {port: f"{kind} media" for kind, port in MEDIA_PORTS.items()}
+    told[MEDIA_PORTS["talk"]] = "talk"
     with behind(name) as proxy:
         ports = {codec.port + proxy.offset: protocol for protocol, codec in CODECS.items()}
         for server in servers:
@@ -219,7 +220,7 @@ def numbers_of(text):
 
 def test_the_files_name_every_device_port_and_the_servers_own_with_their_offsets():
     shared = sorted(codec.port for codec in CODECS.values())
-    own = [5015, 5263, 5363]
+    own = [5015, 5263, 5363, 5463]
     haproxy = (DEPLOY / "haproxy.cfg").read_text(encoding="utf-8")
     binds = re.findall(r"^    bind (:\d{4}.*)", haproxy, re.MULTILINE)
     expected = [shared, [port + 1000 for port in own], [port + 2000 for port in own]]

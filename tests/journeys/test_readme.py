@@ -21,6 +21,7 @@ from motorpool.api.program.configuration import load
 from motorpool.api.settings import Settings
 from motorpool.bench.server import EMAIL, run_server
 from motorpool.bench.simulate import find_account, find_fleet
+from motorpool.bench.vehicles.cab import write_wav
 from motorpool.runtime.clock import SystemClock
 
 README = ROOT / "README.md"
@@ -64,7 +65,10 @@ def own_commands(path):
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/operating.md", "docs/servers.md"])
-def test_the_program_takes_the_words_that_it_is_given(page):
+def test_the_program_takes_the_words_that_it_is_given(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # The sound that the reader has recorded.
+    write_wav(Path("yes.wav"), bytes(2))
     for words, variables in own_commands(ROOT / page):
         options = _parser(words).parse_args(words)
         if words[0] == "simulate":
@@ -78,8 +82,10 @@ def test_what_captured_bytes_mean_and_what_can_be_measured_is_printed_as_it_is_s
         if words[0] == "decode" or words == ["bench", "--list"]:
             assert main(words) == 0
             ran += 1
-    assert ran == 2
-    assert "353358017784062" in capsys.readouterr().out
+    assert ran == 3
+    printed = capsys.readouterr().out
+    assert "353358017784062" in printed
+    assert "batteryLevel 66 %" in printed
 
 
 def test_settings_are_taken_as_they_are_shown(tmp_path):

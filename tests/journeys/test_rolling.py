@@ -24,9 +24,9 @@ from motorpool.bench.vehicles.jt808.platform_messages import (
     TerminalControl,
 )
 from motorpool.bench.vehicles.jt808.terminal import encode_location
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.runtime import SystemClock
 
 PHONE, ABSENT = "13955550071", "13955550072"

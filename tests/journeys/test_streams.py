@@ -15,8 +15,8 @@ import m3u8
 import pytest
 
 from motorpool.bench.vehicles.jt808.platform_messages import LiveVideoControl, LiveVideoRequest
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
 
 FPS = 25

@@ -25,8 +25,8 @@ from motorpool.bench.vehicles.jt808.platform_messages import (
     TextMessage,
 )
 from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.devices import CODECS
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 
 LOOPBACK = "127.0.0.1"
 PHONE = "13955550001"

@@ -4,6 +4,7 @@
 
 import base64
 import contextlib
+import itertools
 import json
 import socket
 from collections import defaultdict
@@ -18,8 +19,8 @@ from trio_websocket import ConnectionClosed, open_websocket_url, wrap_client_str
 
 from motorpool.bench.server import EMAIL
 from motorpool.bench.vehicles.jt808.platform_messages import LiveVideoRequest
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit
 
 PATIENCE = 60.0
@@ -99,6 +100,11 @@ def test_two_servers_are_one_for_rights_and_commands(start_server, database_url,
             command["attributes"]["noQueue"] = True
             assert eventually(lambda: client.post("/commands/send", json=command).status_code == 202)
             assert peer.messages(lambda message: getattr(message, "message_id", 0) == 0x8300)
+
+            # Both have them in their logs.
+            logs = [each.get(f"/commands/log?deviceId={device['id']}").json() for each in (client, other)]
+            assert logs[0] == logs[1]
+            assert [(each["attributes"]["data"], each["state"]) for each in logs[0]] == [(text, "SENT")] * 2
 
             # Each server shows the video of a device at the other one.
             folder = f"/stream/{device['id']}/1/"
@@ -205,6 +211,20 @@ class Onlooker:
             self._news.notify_all()
 
 
+async def send_until_killed(server, password, device_id, acknowledged):
+    """Send commands, each with a text of its own, as long as a server answers; note those that it took."""
+    async with httpx.AsyncClient(
+        base_url=f"{server.url}/api", auth=(EMAIL, password), timeout=PATIENCE
+    ) as client:
+        with contextlib.suppress(httpx.TransportError):
+            for number in itertools.count():
+                data = base64.b16encode(b"\x83\x00\x01%d" % number).decode()
+                command = {"deviceId": device_id, "type": "custom", "attributes": {"data": data}}
+                answer = await client.post("/commands/send", json=command)
+                assert answer.status_code == 200, answer.text
+                acknowledged.append((device_id, data))
+
+
 @pytest.mark.timeout(180)
 async def test_a_server_is_killed_and_its_devices_come_back_at_the_other(
     start_server, database_url, connected, eventually
@@ -223,8 +243,22 @@ async def test_a_server_is_killed_and_its_devices_come_back_at_the_other(
         async with Onlooker(staying, staying.password).looking() as onlooker:
             for device_id in (early, late, never):
                 await onlooker.until(device_id, "online")
-            killed.process.kill()
+            acknowledged = []
+            with trio.fail_after(PATIENCE):
+                async with trio.open_nursery() as nursery:
+                    for device_id in (early, late):
+                        nursery.start_soon(
+                            send_until_killed, killed, staying.password, device_id, acknowledged
+                        )
+                    while len(acknowledged) < 40:  # noqa: ASYNC110 - a list of the test
+                        await trio.sleep(0.01)
+                    killed.process.kill()
             killed.process.wait()
+            # What was said to be sent is in the log.
+            query = f"deviceId={early}&deviceId={late}&limit=1000"
+            rows = client.get(f"/commands/log?{query}").json()
+            found = {(row["deviceId"], row["attributes"]["data"]): row["state"] for row in rows}
+            assert {found[command] for command in acknowledged} == {"SENT"}
             # A device that is back before its server is found to be dead is never offline.
             stack.enter_context(connected(staying, numbers[0]))
             # As if eight seconds had passed.

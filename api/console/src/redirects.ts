@@ -5,6 +5,8 @@ const redirects: readonly (readonly [RegExp, string])[] = [
   [/^\/settings\/notifications$/, "/account"],
   // The library until 0.5.
   [/^\/captures$/, "/library"],
+  // The settings of the server until 0.6.
+  [/^\/server$/, "/admin/server"],
 ];
 
 /** The address of the place that a path means. */

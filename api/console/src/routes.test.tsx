@@ -2,7 +2,7 @@ import { screen, waitFor } from "@testing-library/preact";
 import { expect, test } from "vitest";
 import { routes } from "./routes";
 import { openPage } from "./testing/page";
-import { deviceOf, eventOf, positionOf, zoneOf } from "./testing/records";
+import { deviceOf, eventOf, positionOf, ticketOf, zoneOf } from "./testing/records";
 import { FakeServer } from "./testing/server";
 
 const ID = 7;
@@ -15,6 +15,7 @@ function serverWithOne(): FakeServer {
   const event = eventOf(ID, { deviceId: ID, positionId: ID });
   server.answer("getEvent", event);
   server.answer("listPositions", server.positions);
+  server.answer("getTicket", ticketOf(ID, { companyId: ID, deviceId: ID }));
   return server;
 }
 

@@ -17,8 +17,12 @@ function write(name, value) {
   writeFileSync(new URL(name, folder), JSON.stringify(value));
 }
 
+/** The outlines of countries, without what the map does not draw: those of the land, and names in English. */
 function atlas(scale) {
-  return JSON.parse(readFileSync(require.resolve(`world-atlas/countries-${scale}.json`), "utf8"));
+  const topology = JSON.parse(readFileSync(require.resolve(`world-atlas/countries-${scale}.json`), "utf8"));
+  const { countries } = topology.objects;
+  for (const each of countries.geometries) delete each.properties;
+  return { ...topology, objects: { countries } };
 }
 
 function read(least) {
@@ -32,7 +36,6 @@ function cities() {
   const found = read(LEAST_POPULATION).sort((one, other) => other.population - one.population);
   return {
     name: found.map(({ name }) => name),
-    country: found.map(({ country }) => country),
     thousands: found.map(({ population }) => Math.round(population / 1000)),
     longitude: found.map(({ loc }) => round(loc.coordinates[0])),
     latitude: found.map(({ loc }) => round(loc.coordinates[1])),

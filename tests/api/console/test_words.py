@@ -6,7 +6,9 @@ import re
 import pytest
 
 from motorpool.actors.rules.event_types import EVENT_TYPES
-from motorpool.api.console.build import WRITTEN
+from motorpool.api.configuration.keys import sentences
+from motorpool.api.configuration.live import changeable
+from motorpool.api.console.build import LANGUAGES, WRITTEN
 from motorpool.api.console.words import WRITERS
 from motorpool.codecs.devices.attributes import (
     ALARM_DETAILS,
@@ -16,8 +18,6 @@ from motorpool.codecs.devices.attributes import (
     NUMBERED,
     OF_PROTOCOLS,
 )
-
-LANGUAGES = ("en", "pt")
 
 
 def constants(module):
@@ -35,9 +35,10 @@ VALUES = {language: written("values", language)["values"] for language in LANGUA
 
 
 def test_each_language_of_the_console_is_written():
+    assert {"en", "pt"} <= set(LANGUAGES)
     made = {tuple(arguments) for module, *arguments in WRITTEN.values() if module == "words"}
     texts = {(kind, language) for kind in ("names", "values") for language in LANGUAGES}
-    assert made == {("kinds",), ("attributes",), *texts}
+    assert made == {("kinds",), ("attributes",), ("meanings",), *texts}
     assert {kind for kind, *_ in made} == WRITERS.keys()
 
 
@@ -58,10 +59,20 @@ def test_every_type_of_event_alarm_and_attribute_is_named(language):
 
 def test_words_are_those_of_the_catalogs():
     assert NAMES["en"]["event.type.deviceOverspeed"] == "Too fast"
-    assert NAMES["pt"]["event.type.deviceOverspeed"] == "Velocidade a mais"
+    assert NAMES["pt"]["event.type.deviceOverspeed"] == "Excesso de velocidade"
     assert VALUES["pt"]["alarm.phoneUse"] == "telemóvel na mão"
+    assert VALUES["pt-BR"]["alarm.phoneUse"] == "celular na mão"
+    assert VALUES["pt-BR"]["alarm.smoking"] == "fumando"
     assert VALUES["en"]["word.dmsAlarm.2"] == "phone in hand"
     assert VALUES["en"]["word.jt808.status.1"] == "positioned"
+
+
+def test_every_setting_of_the_page_has_what_it_means_and_its_unit():
+    meanings = written("meanings")["meanings"]
+    found = {f"meaning.{section}.{name}" for section, name in changeable()}
+    units = {f"unit.{key.unit}" for key in changeable().values() if key.unit not in {"", "s", "m"}}
+    assert meanings.keys() == found | units
+    assert meanings["meaning.mail.host"] == sentences()["mail", "host"]
 
 
 def test_the_table_has_the_measure_of_every_attribute_once():

@@ -48,7 +48,7 @@ _UNFIT = r"""
   const found = [];
   const told = (what, element) => found.push(`${what}: ${element.outerHTML.slice(0, 200)}`);
   const range = document.createRange();
-  for (const each of document.querySelectorAll("button, .button, label, strong, dt")) {
+  for (const each of document.querySelectorAll("button, .button, .rail-entry, label, strong, dt")) {
     if (!each.checkVisibility({ checkVisibilityCSS: true }) || each.clientWidth <= 1) continue;
     const walker = document.createTreeWalker(each, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
@@ -225,7 +225,7 @@ class Visitor:
         )
         assert beyond == []
         cut = self.page.evaluate(
-            """() => [...document.querySelectorAll("button, label, h1, h2, dt, .rail-entry span")]
+            """() => [...document.querySelectorAll("button, label, h1, h2, dt, th, .badge, .rail-entry span")]
               .filter((each) => each.clientWidth > 1 && each.scrollWidth > each.clientWidth + 1)
               .filter((each) => getComputedStyle(each).textOverflow !== "ellipsis")
               .map((each) => each.outerHTML.slice(0, 200))"""

@@ -12,8 +12,8 @@ from motorpool.bench.vehicles.camera import Camera, VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS
 from motorpool.bench.vehicles.frame_numbers import read_number
 from motorpool.bench.vehicles.jt808.platform_messages import LiveVideoControl, LiveVideoRequest
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.bench.vehicles.route import Drive
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 
 FPS = 10
 START = datetime(2026, 5, 1, 10, 0, tzinfo=UTC)

@@ -57,18 +57,20 @@ def test_what_users_set_about_themselves_is_kept(server, visitor, clerk):
 
     page.get_by_label("Language", exact=True).select_option("pt")
     expect(page.get_by_role("heading", name="Conta")).to_be_visible()
-    assert page.evaluate("() => document.documentElement.lang") == "pt"
+    assert page.evaluate("() => document.documentElement.lang") == "pt-PT"
 
 
 def test_administrators_change_the_server_by_keyboard_and_at_once(server, visitor):
     page = (admin := visitor(server, webgl=False)).page
     admin.log_in("/fleet")
-    expect(page.get_by_role("link", name="Server", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="Admin", exact=True)).to_be_visible()
     keys = page.keyboard
     keys.press("Control+k")
     keys.type("server")
+    # The words by which it is found come with the palette.
+    expect(page.get_by_role("option", name="Settings", exact=True)).to_be_visible()
     keys.press("Enter")
-    expect(page.get_by_role("heading", name="Server", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_visible()
     # The environment of this server has said that it has no streets.
     expect(page.get_by_role("radio", name="None")).to_be_checked()
     expect(page.get_by_role("radio", name="None")).to_be_disabled()

@@ -52,7 +52,7 @@ def test_an_engine_is_stopped_after_a_question(server, visitor, van):
     expect(page.get_by_text("What you send appears here")).to_be_visible()
 
     report(van, 0)
-    page.get_by_role("link", name="Overview").click()
+    page.get_by_role("main").get_by_role("link", name="Overview").click()
     expect(page.get_by_role("complementary", name="Vehicle")).not_to_contain_text("km/h")
     # By keys: c, the type, Enter, Enter.
     page.keyboard.press("c")
@@ -75,7 +75,28 @@ def test_an_engine_is_stopped_after_a_question(server, visitor, van):
     page.keyboard.press("Enter")
     asked = van.messages(lambda message: isinstance(message, TerminalControl))[-1]
     assert asked.command == STOP
-    expect(page.get_by_text("Handed to the vehicle")).to_be_visible()
+    log = page.get_by_role("region", name="Sent commands").get_by_role("listitem")
+    expect(page.get_by_role("region", name="Sent from here")).to_contain_text("Handed to the vehicle")
+    expect(log).to_contain_text("Handed to the vehicle")
     van.send(van.terminal.general_response(asked))
     expect(page.get_by_text("The vehicle answers:")).to_be_visible()
+    expect(log).to_contain_text("Done, says the vehicle")
+    guest.assert_accessible()
+
+    # The log over all vehicles tells it live, also on a phone.
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_role("link", name="All commands of the vehicle").click()
+    rows = page.get_by_role("list", name="Sent commands").get_by_role("listitem")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("Van 401")
+    with server.client() as client:
+        (device,) = client.get("/devices", params={"uniqueId": PHONE.lstrip("0")}).json()
+        command = {"deviceId": device["id"], "type": "engineResume"}
+        assert client.post("/commands/send", json=command).status_code == 200
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("Handed to the vehicle")
+    asked = van.messages(lambda message: isinstance(message, TerminalControl))[-1]
+    van.send(van.terminal.general_response(asked, 1))
+    expect(rows.first).to_contain_text("Not done, says the vehicle")
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     guest.assert_accessible()

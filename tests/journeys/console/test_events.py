@@ -74,7 +74,7 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
     expect(page.get_by_text("Alarms of your vehicles are sent to this page.")).to_be_visible()
     page.keyboard.press("Escape")
     page.get_by_role("link", name="Fleet", exact=True).click()
-    expect(page.get_by_role("link", name=re.compile("Van 801"))).to_be_visible()
+    expect(page.get_by_role("link", name=re.compile("^Van 801"))).to_be_visible()
 
     peer.send(peer.terminal.location(encode_location(41.15, -8.61, pressed - timedelta(seconds=10))))
     peer.send(peer.terminal.photo(1, photo(), encode_location(41.15, -8.61, pressed - timedelta(seconds=5))))

@@ -35,7 +35,7 @@ def test_a_first_view_keeps_its_budget_and_a_second_one_loads_no_script_again(se
     page.on("request", lambda request: asked.append(request.url))
 
     guest.open("/fleet")
-    expect(page.get_by_text("Van of the first view")).to_be_visible()
+    expect(page.get_by_text("Van of the first view", exact=True)).to_be_visible()
     page.wait_for_load_state("networkidle")
     # A busy machine asks for the library of the map after the network was idle.
     while not any("maplibre-gl-worker" in name for name, _ in page.evaluate(LOADED)):
@@ -49,7 +49,7 @@ def test_a_first_view_keeps_its_budget_and_a_second_one_loads_no_script_again(se
     assert [url for url in asked if not url.startswith((server.url, "data:", "blob:"))] == []
 
     page.reload()
-    expect(page.get_by_text("Van of the first view")).to_be_visible()
+    expect(page.get_by_text("Van of the first view", exact=True)).to_be_visible()
     page.wait_for_load_state("networkidle")
     assets = {name: size for name, size in page.evaluate(LOADED) if "/console/assets/" in name}
     assert len(assets) > 2

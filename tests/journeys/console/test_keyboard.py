@@ -138,7 +138,9 @@ def test_the_jobs_of_a_day_take_few_keys_and_the_focus_is_never_lost(server, vis
     keys.press("Enter")
     expect(page.get_by_role("dialog").get_by_role("button", name="Stop the engine")).to_be_focused()
     keys.press("Enter")
-    expect(page.get_by_text("Handed to the vehicle")).to_be_visible()
+    expect(
+        page.get_by_role("region", name="Sent from here").get_by_text("Handed to the vehicle")
+    ).to_be_visible()
     assert keys.count == 5
     eventually(lambda: STOP in [each.command for each in asked if isinstance(each, TerminalControl)])
 

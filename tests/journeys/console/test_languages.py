@@ -1,9 +1,13 @@
-"""Journey 23: a made-up language shows what was not translated or does not fit."""
+"""Journey 23: a made-up language shows what is not translated or does not fit; each language fits a phone."""
+
+import re
+from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import expect
 
+import motorpool.api.console
 from motorpool.bench.server import EMAIL
 
 # Visible texts and labels without the brackets of the made-up language. Units, months, and the names of
@@ -11,7 +15,7 @@ from motorpool.bench.server import EMAIL
 _UNTRANSLATED = r"""
 (data) => {
   const found = new Set();
-  const same = /\b(Motorpool|English|Português|Chrome, Linux|US gal|imp gal|km\/h|mph|kn|km|mi|nmi|ft|min|[mshdlVC]|UTC|[A-Z][a-z]{2}(?= \d))(?!\w)/g;
+  const same = /\b(Motorpool|Deutsch|English|Español|Português \((?:Portugal|Brasil)\)|Chrome, Linux|US gal|imp gal|CSV|[kMG]B|ms|km\/h|mph|kn|km|mi|nmi|ft|min|[mshdlVC]|UTC|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Mon|Tue|Wed|Thu|Fri|Sat|Sun|[A-Z][a-z]{2}(?= \d))(?!\w)/g;
   const add = (text) => {
     if (text.includes("⟦")) return;
     let rest = text;
@@ -21,20 +25,38 @@ _UNTRANSLATED = r"""
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const parent = walker.currentNode.parentElement;
-    if (!parent.closest("script, style, code, kbd, noscript, [translate=no]")) add(walker.currentNode.data);
+    if (parent.closest("script, style, code, kbd, noscript, [translate=no]")) continue;
+    // A text with names in it is in pieces.
+    add(parent.querySelector(":scope > code") ? parent.textContent : walker.currentNode.data);
   }
   for (const name of ["aria-label", "placeholder", "title", "alt"]) {
-    for (const each of document.querySelectorAll(`[${name}]`)) add(each.getAttribute(name));
+    for (const each of document.querySelectorAll(`[${name}]`)) {
+      if (!each.closest("[translate=no]")) add(each.getAttribute(name));
+    }
   }
   return [...found];
 }
 """  # noqa: E501 - a pattern cannot be broken
 
 
+ROUTES = Path(motorpool.api.console.__file__).parent / "src" / "routes.ts"
+LISTS = [
+    place
+    for place, rest in re.findall(r'{ pattern: "(/[^":]+)", (.*) }', ROUTES.read_text())
+    if "open: true" not in rest
+]
+"""The places whose addresses name nothing."""
+MORE = ("/reports/trips", "/reports/summary", "/reports/combined", "/admin/users/new", "/admin/links?id=1")
+
+READER = {"name": "Reader", "email": "reader@example.org", "password": "parking garage 7"}
+"""An administrator who reads what the browser wishes."""
+
+
 @pytest.fixture(scope="module")
 def fleet(server):
-    """A vehicle that has reported, for a user who reads the made-up language."""
+    """A vehicle that has reported, for a user who reads the made-up language, and one for `READER`."""
     with server.client() as client:
+        assert client.post("/users", json={**READER, "administrator": True}).status_code == 200
         device = {"name": "0815", "uniqueId": "4711", "model": "2024"}
         made = client.post("/devices", json={**device, "attributes": {"sensorLimit.temp1.max": 8}})
         assert made.status_code == 200, made.text
@@ -50,11 +72,28 @@ def fleet(server):
 
 def look(guest):
     """Fail for what the page that is open says in another language, cuts off, or hides from some."""
-    assert guest.page.evaluate(_UNTRANSLATED, [EMAIL]) == []
+    assert guest.page.evaluate(_UNTRANSLATED, [EMAIL, READER["email"], READER["name"]]) == []
     guest.assert_fits()
     if guest.page.viewport_size["width"] > 1000:
         # The colors are the same everywhere.
         guest.assert_accessible()
+
+
+def open_settings(page):
+    """Open all parts of the settings of the server."""
+    expect(page.locator(".server-group")).not_to_have_count(0)
+    page.locator(".server-group").evaluate_all("(parts) => { for (const each of parts) each.open = true; }")
+
+
+def go(page, place):
+    """Open a place as links do, without loading the page again."""
+    page.evaluate(
+        "(to) => { history.pushState(null, '', to); dispatchEvent(new PopStateEvent('popstate')); }", place
+    )
+    expect(page.locator("h1").first).to_be_attached()
+    expect(page.locator(".place-skeleton, .skeleton")).to_have_count(0)
+    if place == "/admin/server":
+        open_settings(page)
 
 
 @pytest.mark.parametrize("width", [1400, 390])
@@ -113,7 +152,45 @@ def test_no_text_is_left_in_english_and_none_is_cut_off(server, visitor, fleet, 
         expect(page.locator(".connect input")).not_to_have_count(0)
         look(guest)
 
+    guest.open("/admin/server")
+    open_settings(page)
+    look(guest)
+
     guest.open("/account")
     expect(page.locator(".records li")).not_to_have_count(0)
     look(guest)
     assert page.evaluate(_UNTRANSLATED, []) != []  # the name of the user
+
+    for place in (*LISTS, *MORE):
+        go(page, place)
+        look(guest)
+
+
+@pytest.mark.parametrize("locale", ["de-AT", "en-GB", "es-MX", "pt-PT", "pt-BR"])
+def test_the_texts_of_each_language_fit_a_phone(server, visitor, fleet, locale):
+    guest = visitor(server, webgl=False, viewport={"width": 390, "height": 844}, locale=locale)
+    page = guest.page
+    guest.open("/fleet")
+    expect(page.locator(".login-card form")).to_be_visible()
+    assert page.evaluate("() => document.documentElement.lang") == locale
+    guest.assert_fits()
+
+    form = {"email": READER["email"], "password": READER["password"]}
+    assert guest.context.request.post(f"{server.url}/api/session", form=form).ok
+    vehicle = f"/vehicles/{fleet}"
+    places = (
+        *LISTS,
+        *MORE,
+        vehicle,
+        *(f"{vehicle}/{each}" for each in ("history", "events", "commands", "settings", "messages")),
+        "/zones/new?kind=circle",
+        "/connect?protocol=gt06",
+    )
+    guest.open("/fleet")
+    expect(page.locator(".frame")).to_be_visible()
+    for place in places:
+        go(page, place)
+        guest.assert_fits()
+    # The rail has more entries there.
+    page.set_viewport_size({"width": 1400, "height": 900})
+    guest.assert_fits()

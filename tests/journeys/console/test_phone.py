@@ -19,7 +19,7 @@ SMALL = """
 (least) => [...document.querySelectorAll("button, a[href], input, select, summary, [role=option]")]
   .filter((each) => each.checkVisibility({ checkVisibilityCSS: true }) && !each.matches(":disabled, .skip"))
   .filter((each) => !(each.matches("a, .link") && getComputedStyle(each).display === "inline"))
-  .map((each) => (each.matches("[type=checkbox], [type=radio]") ? each.closest(".field") ?? each : each))
+  .map((each) => (/checkbox|radio/.test(each.type) && each.closest(".field, .table-check")) || each)
   // Some links lead from the whole row that they are in.
   .map((each) => (getComputedStyle(each, "::after").position === "absolute" ? each.parentElement : each))
   .map((each) => [each.outerHTML.slice(0, 160), each.getBoundingClientRect()])

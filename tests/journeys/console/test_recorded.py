@@ -22,8 +22,8 @@ from motorpool.bench.vehicles.jt808.platform_messages import (
     PlaybackRequest,
     RecordingListQuery,
 )
-from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.bench.vehicles.route import Drive
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.reports import Recording
 from motorpool.runtime import SystemClock
 
@@ -218,7 +218,7 @@ def test_what_happened_at_a_time_is_fetched_played_and_kept(server, visitor, rec
     at = yesterday(14, 32)
     guest.log_in("/fleet")
     clicks = Clicks(page)
-    clicks.on(page.get_by_text(van.name))
+    clicks.on(page.get_by_text(van.name, exact=True))
     clicks.on(page.get_by_text("History"))
     clicks.on(page.get_by_label("Time", exact=True))
     page.keyboard.type("yesterday 14:32\n")

@@ -1,5 +1,6 @@
 /** Requests to the API under `/api`, with the session's cookie. */
 
+import { ElementReader } from "./elements";
 import { noteAnswer, reachable } from "./reachability";
 
 /** A refusal; `message` is what the server says, for people to read. */
@@ -56,6 +57,19 @@ export function get<T>(path: string, query?: Query, signal?: AbortSignal): Promi
   return call<T>("GET", address(path, query), undefined, signal);
 }
 
+/** A page of a list, and how many rows there are in all (`X-Total-Count`). */
+export interface Counted<T> {
+  rows: T[];
+  total: number;
+}
+
+/** As `get`, of a list that says how long it is. */
+export async function getCounted<T>(path: string, query?: Query, signal?: AbortSignal): Promise<Counted<T>> {
+  const answer = await request("GET", address(path, query), undefined, signal);
+  const rows = await content<T[]>(answer);
+  return { rows, total: Number(answer.headers.get("X-Total-Count") ?? rows.length) };
+}
+
 /** `POST /api{path}` with a JSON body or a form. */
 export function post<T>(path: string, body?: Body, query?: Query, signal?: AbortSignal): Promise<T> {
   return call<T>("POST", address(path, query), body, signal);
@@ -69,6 +83,35 @@ export function put<T>(path: string, body: object, version?: string, signal?: Ab
 /** `DELETE /api{path}`. */
 export function remove(path: string, body?: object, signal?: AbortSignal): Promise<void> {
   return call<void>("DELETE", address(path), body, signal);
+}
+
+/**
+ * As `get`, of a list that may be long: its elements in pieces, as they arrive. What ends before the list does is a
+ * `Problem`.
+ */
+export async function* getParts<T>(
+  path: string,
+  query?: Query,
+  signal?: AbortSignal,
+): AsyncGenerator<readonly T[]> {
+  const answer = await request("GET", address(path, query), undefined, signal);
+  const elements = new ElementReader<T>();
+  const reader = answer.body?.getReader();
+  const leave = () => void reader?.cancel().catch(() => {});
+  signal?.addEventListener("abort", leave);
+  try {
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+      const found = elements.add(part.value);
+      if (found.length > 0) yield found;
+    }
+  } catch (reason) {
+    if (signal?.aborted || reason instanceof SyntaxError) throw reason;
+    throw new Problem(0, "");
+  } finally {
+    signal?.removeEventListener("abort", leave);
+    leave();
+  }
+  if (!elements.isEnded) throw new Problem(0, "");
 }
 
 /** A record with its version, for `put` (docs/http-api.md#versions). */

@@ -3,7 +3,7 @@
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
 import { delayOf } from "./backoff";
 import { onWake } from "./sleepDetection";
-import type { Device, Event, Position } from "./types";
+import type { Device, Event, LoggedCommand, Position } from "./types";
 
 /** What a message may hold. */
 export interface Message {
@@ -12,6 +12,8 @@ export interface Message {
   events?: Event[];
   /** Events with another review; empty: some may be missing. */
   reviews?: Event[];
+  /** Commands of the log that are new or have changed; empty: some may be missing. */
+  commands?: LoggedCommand[];
   tickets?: { id: number; companyId: number; version: number }[];
   logs?: LogRecord[];
   conditions?: Condition[];
@@ -34,6 +36,8 @@ export interface LogRecord {
   data?: string;
   /** Why it was refused or a frame dropped, or the connection ended before a login. */
   problem?: string;
+  /** The server sent it. */
+  sent?: boolean;
 }
 
 /** Without any message for this long the connection is dead: the server sends one at least each 55 s. */
@@ -95,7 +99,7 @@ export function closeSocket(): void {
   since.value = null;
 }
 
-/** Send to the server, if the line is there: `{logs: true}` asks for the protocol log. */
+/** Send to the server, if the line is there: `{logs: true}` asks for the protocol log, with `deviceId` for that of one device. */
 export function send(message: object): void {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { en } from "../i18n/en";
+import { start as en } from "../i18n/en";
 import { attributesOf, kindOf, offered } from "./fields";
 
 describe("types", () => {

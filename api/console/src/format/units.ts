@@ -62,6 +62,12 @@ export function volume(liters: number, style: Style): string {
   return `${number(liters / LITER[style.volumeUnit], 1, style)} ${VOLUME_SIGNS[style.volumeUnit]}`;
 }
 
+/** Litres per 100 km as `8.4 l/100 km`, or what the reader's units make of it. */
+export function consumption(liters: number, style: Style): string {
+  const value = (liters / LITER[style.volumeUnit]) * (METER[style.distanceUnit] / METER.km);
+  return `${number(value, 1, style)} ${VOLUME_SIGNS[style.volumeUnit]}/100 ${SIGNS[style.distanceUnit]}`;
+}
+
 /** Bytes as `18 MB`, with units of 1,000. */
 export function bytes(count: number, style: Pick<Style, "language">): string {
   const units = ["B", "kB", "MB", "GB", "TB"];

@@ -1,4 +1,4 @@
-/** A language made of English: accents on all letters, 40 % longer. What stays plain was not translated. */
+/** A language made of English: accents on all letters, 40 % longer. What stays plain was not translated, or is a name in backticks. */
 
 import type { Message } from "./translate";
 
@@ -18,7 +18,7 @@ function ofMessage(message: Message): Message {
 }
 
 function ofText(text: string): string {
-  const made = text.replace(/\{\w+\}|./gs, (piece) => {
+  const made = text.replace(/\{\w+\}|`[^`]*`|./gs, (piece) => {
     const index = piece.length === 1 ? PLAIN.indexOf(piece) : -1;
     return index < 0 ? piece : (ACCENTED[index] ?? piece);
   });

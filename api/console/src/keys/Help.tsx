@@ -10,6 +10,8 @@ const PLACES: readonly [KeyPlace, Key][] = [
   ["player", "keys.player"],
   ["history", "keys.placeHistory"],
   ["event", "keys.event"],
+  ["tickets", "keys.tickets"],
+  ["ticket", "keys.onTicket"],
   ["zone", "keys.zone"],
 ];
 

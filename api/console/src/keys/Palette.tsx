@@ -15,12 +15,14 @@ interface PaletteProps {
   /** What else fits it, of those who need time to say so; asked once the typing rests. */
   findLater?: (text: string, signal: AbortSignal) => Promise<readonly Choice[]>;
   onClose: () => void;
+  /** What is chosen; without it that everything is searched. */
+  title?: string;
 }
 
 const REST_MS = 300;
 
 /** Go to anything, or do anything, by a part of its name. */
-export function Palette({ find, findLater, onClose }: PaletteProps) {
+export function Palette({ find, findLater, onClose, title = t("keys.palette") }: PaletteProps) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const [later, setLater] = useState<readonly Choice[]>([]);
@@ -47,7 +49,7 @@ export function Palette({ find, findLater, onClose }: PaletteProps) {
   }
 
   return (
-    <Dialog title={t("keys.palette")} onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <div class="palette">
         <input
           role="combobox"
@@ -76,7 +78,7 @@ export function Palette({ find, findLater, onClose }: PaletteProps) {
           {found.length === 0 && <p class="picker-none">{t("common.noMatch")}</p>}
           <Rows
             role="listbox"
-            label={t("keys.palette")}
+            label={title}
             count={found.length}
             rowHeight={OPTION_HEIGHT}
             current={at}

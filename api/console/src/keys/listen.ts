@@ -35,6 +35,9 @@ let ahead: Pressed[] = [];
 let aheadTimer = 0;
 /** They are offered to the listeners next. */
 let offering = false;
+/** What was typed since the key of the search, whose field is not there yet; null: no search is awaited. */
+let searched: string | null = null;
+let searchedTimer = 0;
 let enabled: () => boolean = () => true;
 
 /** Begin to listen. Keys without a modifier are ignored while `single` says false (WCAG 2.2, 2.1.4). */
@@ -42,6 +45,7 @@ export function startKeys(single: () => boolean): void {
   enabled = single;
   document.addEventListener("keydown", pressed);
   document.addEventListener("pointerdown", forget, { capture: true });
+  document.addEventListener("focusin", enterSearched);
 }
 
 /** Take the keys of a place while the component is shown. */
@@ -67,13 +71,18 @@ function pressed(event: KeyboardEvent): void {
     forget();
     return;
   }
+  if (searched !== null && single && name.length === 1) {
+    searched += name;
+    event.preventDefault();
+    return;
+  }
   const first = before;
   before = "";
   clearTimeout(timer);
   const key = { name, first, event };
   // Each after those before it.
   if (offering && single) ahead.push(key);
-  else if (run(key)) forget();
+  else if (run(key)) ahead = [];
   else if (single && !first && begins(name)) {
     before = name;
     timer = window.setTimeout(() => {
@@ -88,6 +97,25 @@ function pressed(event: KeyboardEvent): void {
 
 function forget(): void {
   ahead = [];
+  searched = null;
+}
+
+/** What is typed next is text for the search, although the place with its field may have to be loaded. */
+function awaitSearch(): void {
+  if (isTyping(document.activeElement)) return;
+  searched = "";
+  clearTimeout(searchedTimer);
+  searchedTimer = window.setTimeout(() => {
+    searched = null;
+  }, AHEAD_MS);
+}
+
+function enterSearched(): void {
+  const field = document.activeElement;
+  if (searched === null || !(field instanceof HTMLInputElement && isTyping(field))) return;
+  const text = searched;
+  searched = null;
+  if (text) enter(field, text);
 }
 
 function offerSoon(): void {
@@ -113,9 +141,9 @@ function takeLate(key: Pressed): boolean {
   return true;
 }
 
-/** Type a character. */
-function enter(field: HTMLInputElement, character: string): void {
-  field.value += character;
+/** Type a text. */
+function enter(field: HTMLInputElement, text: string): void {
+  field.value += text;
   field.dispatchEvent(new InputEvent("input", { bubbles: true }));
 }
 
@@ -132,6 +160,7 @@ function run({ name, first, event }: Pressed): boolean {
     const handler = act === null ? undefined : handlers()[act];
     if (!handler || handler(name, event) === false) continue;
     event.preventDefault();
+    if (act === "search") awaitSearch();
     return true;
   }
   return false;

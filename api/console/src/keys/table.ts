@@ -3,7 +3,17 @@
 import type { Key } from "../i18n/translate";
 
 /** Where a key works. Keys of a narrower scope take precedence. */
-export type KeyPlace = "anywhere" | "list" | "vehicle" | "player" | "history" | "inbox" | "event" | "zone";
+export type KeyPlace =
+  | "anywhere"
+  | "list"
+  | "vehicle"
+  | "player"
+  | "history"
+  | "inbox"
+  | "event"
+  | "zone"
+  | "tickets"
+  | "ticket";
 
 export interface KeyEntry {
   /** As `KeyboardEvent.key`, with `Ctrl+` or `Shift+` before it; two keys one after the other with a space. */
@@ -23,6 +33,8 @@ export const keys = [
   { key: "g f", place: "anywhere", act: "fleet", label: "keys.goFleet" },
   { key: "g v", place: "anywhere", act: "live", label: "keys.goLive" },
   { key: "g e", place: "anywhere", act: "events", label: "keys.goEvents" },
+  { key: "g r", place: "anywhere", act: "reports", label: "keys.goReports" },
+  { key: "g t", place: "anywhere", act: "tickets", label: "keys.goTickets" },
   { key: "g z", place: "anywhere", act: "zones", label: "keys.goZones" },
   { key: "g a", place: "anywhere", act: "account", label: "keys.goAccount" },
   { key: "j", place: "list", act: "next", label: "keys.next" },
@@ -61,12 +73,30 @@ export const keys = [
   { key: "k", place: "player", act: "keep", label: "keys.keep" },
   { key: "s", place: "player", act: "still", label: "keys.still" },
   { key: "x", place: "player", act: "sound", label: "keys.sound" },
+  { key: "p", place: "player", act: "talk", label: "keys.talk" },
   { key: "1-9", place: "player", act: "camera", label: "keys.camera" },
   { key: "Enter", place: "player", act: "fullScreen", label: "keys.fullScreen" },
   { key: "y", place: "history", act: "yesterday", label: "keys.yesterday" },
   { key: "w", place: "history", act: "week", label: "keys.week" },
   { key: "e", place: "history", act: "export", label: "keys.export" },
   { key: "0-9", place: "history", act: "time", label: "keys.time" },
+  { key: "x", place: "tickets", act: "select", label: "keys.select" },
+  { key: "X", place: "tickets", act: "selectTo", label: "keys.selectTo" },
+  { key: "m", place: "tickets", act: "move", label: "keys.move" },
+  { key: "a", place: "tickets", act: "take", label: "keys.take" },
+  { key: "A", place: "tickets", act: "give", label: "keys.give" },
+  { key: "p", place: "tickets", act: "priority", label: "keys.priority" },
+  { key: "c", place: "tickets", act: "create", label: "keys.newTicket" },
+  { key: "r", place: "ticket", act: "reply", label: "keys.reply" },
+  { key: "i", place: "ticket", act: "note", label: "keys.teamNote" },
+  { key: "m", place: "ticket", act: "move", label: "keys.move" },
+  { key: "a", place: "ticket", act: "take", label: "keys.take" },
+  { key: "A", place: "ticket", act: "give", label: "keys.give" },
+  { key: "p", place: "ticket", act: "priority", label: "keys.priority" },
+  { key: "e", place: "ticket", act: "escalate", label: "keys.escalate" },
+  { key: "+", place: "ticket", act: "evidence", label: "keys.evidence" },
+  { key: "c", place: "ticket", act: "command", label: "keys.command" },
+  { key: "Escape", place: "ticket", act: "back", label: "keys.toTickets" },
   { key: "Escape", place: "zone", act: "back", label: "keys.back" },
 ] as const satisfies readonly KeyEntry[];
 

@@ -77,7 +77,7 @@ function rasterOverlay(source: SourceSpecification): Overlay {
 /** Vector tiles in the schema of Protomaps. */
 async function vectorOverlay(source: SourceSpecification, dark: boolean, language: string): Promise<Overlay> {
   const { layers, namedFlavor } = await import("@protomaps/basemaps");
-  const drawn = layers(TILES, namedFlavor(dark ? "dark" : "light"), { lang: language });
+  const drawn = layers(TILES, namedFlavor(dark ? "dark" : "light"), { lang: language.split("-")[0] ?? "en" });
   return {
     sources: { [TILES]: source },
     // A file often covers one region: the background would hide the world around it.

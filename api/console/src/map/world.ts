@@ -33,11 +33,10 @@ const CITY_ZOOMS = [
   [0, 7],
 ] as const;
 
-type Outlines = Topology<{ countries: GeometryCollection<{ name: string }> }>;
+type Outlines = Topology<{ countries: GeometryCollection }>;
 
 interface Cities {
   name: string[];
-  country: string[];
   thousands: number[];
   longitude: number[];
   latitude: number[];

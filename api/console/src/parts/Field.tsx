@@ -36,6 +36,8 @@ type SelectProps = Described & {
   onChange: (value: string) => void;
   disabled?: boolean;
   name?: string;
+  /** False where the choices are names. */
+  translate?: boolean;
 };
 
 /** A choice of a few; for many there is `Picker`. */

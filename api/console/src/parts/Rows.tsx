@@ -60,7 +60,11 @@ export function Rows({
   useEffect(() => {
     const element = box.current;
     if (!element) return;
-    const read = () => setView({ top: element.scrollTop, height: element.clientHeight });
+    // By whole rows: a smaller step draws nothing else.
+    const read = () => {
+      const [top, height] = [Math.floor(element.scrollTop / rowHeight) * rowHeight, element.clientHeight];
+      setView((before) => (before.top === top && before.height === height ? before : { top, height }));
+    };
     const observer = new ResizeObserver(() => {
       const { row, height } = kept.current;
       // Unless the reader has scrolled away from it.

@@ -10,12 +10,10 @@ interface SpanPickerProps {
   span: Span | null;
   zone: string;
   onSpan: (span: SpanText) => void;
-  /** A moment was chosen, on the day at which the span begins. */
-  onMoment: ((at: number) => void) | undefined;
 }
 
 /** A span by the pickers of the browser, which phones show as wheels; the other end follows where it must. */
-export function SpanPicker({ label, span, zone, onSpan, onMoment }: SpanPickerProps) {
+export function SpanPicker({ label, span, zone, onSpan }: SpanPickerProps) {
   const [from, to] = span ? [localText(span.from, zone), localText(span.to, zone)] : ["", ""];
   const length = span ? span.to - span.from : HOUR;
 
@@ -42,16 +40,6 @@ export function SpanPicker({ label, span, zone, onSpan, onMoment }: SpanPickerPr
         value={to}
         onChange={(event) => change("to", event.currentTarget.value)}
       />
-      {onMoment && (
-        <Field
-          type="time"
-          label={t("time.goTo")}
-          onChange={(event) => {
-            const at = readLocal(`${from.slice(0, from.indexOf("T"))}T${event.currentTarget.value}`, zone);
-            if (at !== null) onMoment(at);
-          }}
-        />
-      )}
     </fieldset>
   );
 }

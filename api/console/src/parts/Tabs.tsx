@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import { Icon, type IconName } from "./Icon";
 
 export interface Tab {
@@ -17,8 +18,16 @@ interface TabsProps {
 
 /** Places beside each other, each with an address. */
 export function Tabs({ label, tabs, chosen, onChoose }: TabsProps) {
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // Where they do not fit, they are moved sideways; the page around them stays.
+    const at = nav.current?.querySelector("[aria-current]")?.getBoundingClientRect();
+    const box = nav.current?.getBoundingClientRect();
+    if (nav.current && at && box)
+      nav.current.scrollLeft += Math.min(0, at.left - box.left) || Math.max(0, at.right - box.right);
+  }, [chosen]);
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav ref={nav} class="tabs" aria-label={label}>
       {tabs.map((tab) => (
         <a
           key={tab.key}

@@ -53,7 +53,7 @@ export function TimeField({ label, value, now, style, onSpan, onMoment }: TimeFi
   return (
     <form class="time-field" onSubmit={enter}>
       {hasTouch ? (
-        <SpanPicker label={label} span={span} zone={style.zone} onSpan={onSpan} onMoment={onMoment} />
+        <SpanPicker label={label} span={span} zone={style.zone} onSpan={onSpan} />
       ) : (
         <Field
           label={label}

@@ -4,6 +4,7 @@ import type { Device, Event, Position } from "../api/types";
 import { applyEvents, clearEvents, MOST_EVENTS, recentEvents } from "./events";
 import {
   applyMessage,
+  archivedIds,
   changed,
   clearFleet,
   device,
@@ -13,6 +14,7 @@ import {
   position,
   snapshot,
 } from "./fleet";
+import { vehicleChoices } from "./vehicleChoices";
 
 const made = (id: number, fields: Partial<Device> = {}) =>
   ({ id, name: `Van ${id}`, uniqueId: `0${id}`, status: "offline", attributes: {}, ...fields }) as Device;
@@ -26,6 +28,52 @@ function answer(devices: Device[]): void {
 
 beforeEach(() => clearFleet());
 afterEach(() => vi.unstubAllGlobals());
+
+describe("archived vehicles", () => {
+  const gone = made(2, { disabled: true, attributes: { "console.archived": true } });
+  const off = made(3, { disabled: true });
+
+  test("are told from disabled ones by their attributes, and are in no list until then", async () => {
+    const asked: string[] = [];
+    vi.stubGlobal("fetch", async (url: string) => {
+      asked.push(url);
+      const bare = [made(1), { ...gone, attributes: {} }, off];
+      const body = url.includes("id=") ? [gone, off] : bare;
+      return new Response(JSON.stringify(body), { headers: { "Content-Type": "application/json" } });
+    });
+    await loadFleet();
+    expect(deviceIds.value).toEqual([1]);
+    await vi.waitFor(() => expect(archivedIds.value).toEqual([2]));
+    expect(deviceIds.value).toEqual([1, 3]);
+    expect(asked).toEqual(["/api/devices?excludeAttributes=true", "/api/devices?id=2&id=3"]);
+    expect(snapshot().map((each) => each.device.id)).toEqual([1, 3]);
+    expect(snapshot(true).map((each) => each.device.id)).toEqual([1, 2, 3]);
+    expect(vehicleChoices().map(({ id }) => id)).toEqual([1, 3]);
+    // What was chosen before keeps its name.
+    expect(vehicleChoices([2]).map(({ name }) => name)).toEqual(["Van 1", "Van 3", "Van 2"]);
+  });
+
+  test("are listed as soon as their attributes are known, where nothing else changes", async () => {
+    const json = { headers: { "Content-Type": "application/json" } };
+    const fetched = vi.fn(async (url: string) => {
+      const known = url.includes("id=") ? gone : { ...gone, attributes: {} };
+      return new Response(JSON.stringify([known]), json);
+    });
+    vi.stubGlobal("fetch", fetched);
+    await loadFleet();
+    await vi.waitFor(() => expect(archivedIds.value).toEqual([2]));
+    expect(deviceIds.value).toEqual([]);
+  });
+
+  test("come and go with a message, and come back once they are enabled", () => {
+    applyMessage({ devices: [made(1), gone] });
+    expect(archivedIds.value).toEqual([2]);
+    applyMessage({ devices: [{ ...gone, disabled: false }] });
+    expect([deviceIds.value, archivedIds.value]).toEqual([[1, 2], []]);
+    applyMessage({ devices: [gone] });
+    expect([deviceIds.value, archivedIds.value]).toEqual([[1], [2]]);
+  });
+});
 
 describe("messages", () => {
   test("redraw only what they name", async () => {

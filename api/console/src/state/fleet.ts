@@ -4,9 +4,12 @@ import { batch, type ReadonlySignal, type Signal, signal } from "@preact/signals
 import { get } from "../api/call";
 import type { Message } from "../api/socket";
 import type { Device, Position } from "../api/types";
+import { compareNames } from "../i18n/translate";
 
-/** Ids by name, as the list begins. */
+/** Ids by name, as the list begins, without archived ones. */
 export const deviceIds = signal<readonly number[]>([]);
+/** Ids by name of archived ones. */
+export const archivedIds = signal<readonly number[]>([]);
 /** Grows with each message that changed something: a beat for what reads plain arrays. */
 export const changed = signal(0);
 /** Whether the devices have been read. */
@@ -25,7 +28,13 @@ let unasked: number[] = [];
 const AT_ONCE = 100;
 /** What could not be read is asked for again so much later. */
 const AGAIN_MS = 30_000;
-const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+/** The attribute of devices that are out of use. */
+export const ARCHIVED = "console.archived";
+
+/** Whether a device is out of use: its history stays, and it is offered nowhere but where one asks for archived ones. */
+export function isArchived({ disabled, attributes }: Pick<Device, "disabled" | "attributes">): boolean {
+  return disabled && attributes[ARCHIVED] === true;
+}
 
 /** A device, as it changes. */
 export function device(id: number): ReadonlySignal<Device | undefined> {
@@ -37,9 +46,13 @@ export function position(id: number): ReadonlySignal<Position | undefined> {
   return signalOf(positionSignals, positions, id);
 }
 
-/** All devices with their latest positions, as of now; read it when `changed` does. */
-export function snapshot(): readonly { device: Device; position: Position | undefined }[] {
-  return [...devices.values()].map((each) => ({ device: each, position: positions.get(each.id) }));
+/** Devices with their latest positions, as of now, without archived ones; read it when `changed` does. */
+export function snapshot(
+  withArchived = false,
+): readonly { device: Device; position: Position | undefined }[] {
+  return [...devices.values()]
+    .filter((each) => withArchived || listOf(each) === "used")
+    .map((each) => ({ device: each, position: positions.get(each.id) }));
 }
 
 /** A device as of now, without following it. */
@@ -66,6 +79,7 @@ export async function loadFleet(signal?: AbortSignal): Promise<void> {
     loaded.value = true;
     changed.value += 1;
   });
+  for (const each of listed) if (each.disabled) wantDevice(each.id);
 }
 
 /** Read a device with its attributes, unless they are known. */
@@ -95,6 +109,7 @@ async function readWanted(): Promise<void> {
     } catch {
       setTimeout(() => {
         for (const id of some) awaited.delete(id);
+        for (const id of some) if (devices.get(id)?.disabled) wantDevice(id);
       }, AGAIN_MS);
     }
   }
@@ -111,13 +126,15 @@ export function isComplete(id: number): boolean {
  */
 export function applyMessage(message: Message): boolean {
   let unknown = false;
-  let renamed = false;
+  /** To another place in a list, or to another list. */
+  let moved = false;
   batch(() => {
     for (const each of message.devices ?? []) {
       const before = devices.get(each.id);
       unknown ||= !before && loaded.peek();
-      renamed ||= before?.name !== each.name;
+      const was = before && listOf(before);
       complete.add(each.id);
+      moved ||= before?.name !== each.name || was !== listOf(each);
       store(each);
     }
     for (const each of message.positions ?? []) {
@@ -128,7 +145,7 @@ export function applyMessage(message: Message): boolean {
       const following = positionSignals.get(each.deviceId);
       if (following) following.value = each;
     }
-    if (renamed) sortIds();
+    if (moved) sortIds();
     if (message.devices?.length || message.positions?.length) changed.value += 1;
   });
   return unknown;
@@ -140,6 +157,7 @@ export function clearFleet(): void {
     for (const id of [...devices.keys()]) forget(id);
     positions.clear();
     deviceIds.value = [];
+    archivedIds.value = [];
     loaded.value = false;
   });
 }
@@ -165,11 +183,22 @@ function forget(id: number): void {
   if (place) place.value = undefined;
 }
 
+/** Where a device is listed: a disabled one nowhere before its attributes say whether it is archived. */
+function listOf(each: Device): "used" | "archived" | null {
+  if (each.disabled && !complete.has(each.id)) return null;
+  return isArchived(each) ? "archived" : "used";
+}
+
 function sortIds(): void {
-  const sorted = [...devices.values()].sort((a, b) => collator.compare(a.name, b.name) || a.id - b.id);
-  const ids = sorted.map((each) => each.id);
-  const before = deviceIds.peek();
-  if (ids.length !== before.length || ids.some((id, index) => id !== before[index])) deviceIds.value = ids;
+  const sorted = [...devices.values()].sort((a, b) => compareNames(a.name, b.name) || a.id - b.id);
+  const idsOf = (some: readonly Device[]) => some.map(({ id }) => id);
+  replace(deviceIds, idsOf(sorted.filter((each) => listOf(each) === "used")));
+  replace(archivedIds, idsOf(sorted.filter((each) => listOf(each) === "archived")));
+}
+
+function replace(known: Signal<readonly number[]>, ids: readonly number[]): void {
+  const before = known.peek();
+  if (ids.length !== before.length || ids.some((id, index) => id !== before[index])) known.value = ids;
 }
 
 function signalOf<T>(

@@ -1,4 +1,4 @@
-/** What the server is asked about the vehicles on the screen, of all at once and not more than once a minute. */
+/** What the server is asked about the vehicles and users on the screen, of all at once and not more than once a minute. */
 
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
@@ -9,16 +9,22 @@ import type { DeviceMotion, DevicePlace } from "../api/types";
 const GATHER_MS = 100;
 /** An answer is asked for again after this time while it is on the screen. */
 const KEPT_MS = 60_000;
-/** Limit of the server. */
+/** Limit of the server for most lists. */
 const MOST = 500;
 
-/** Since when a device moves or stands (docs/devices.md#motion); undefined until that is known. */
-export const useMotion = asking<DeviceMotion>("/devices/motion");
-/** Where a device is, in words (docs/devices.md#places); undefined until that is known. */
-export const usePlaceWords = asking<DevicePlace>("/devices/places");
+const deviceIdOf = ({ deviceId }: { deviceId: number }) => deviceId;
 
-/** A hook that follows what a list of the API says of a device while the component is shown. */
-function asking<T extends { deviceId: number }>(path: string): (id: number) => ReadonlySignal<T | undefined> {
+/** Since when a device moves or stands (docs/devices.md#motion); undefined until that is known. */
+export const useMotion = askingOf<DeviceMotion>("/devices/motion", deviceIdOf);
+/** Where a device is, in words (docs/devices.md#places); undefined until that is known. */
+export const usePlaceWords = askingOf<DevicePlace>("/devices/places", deviceIdOf);
+
+/** A hook that follows what a list of the API says of a thing while the component is shown; `most` is its limit. */
+export function askingOf<T>(
+  path: string,
+  idOf: (answer: T) => number,
+  most = MOST,
+): (id: number) => ReadonlySignal<T | undefined> {
   const answers = new Map<number, Signal<T | undefined>>();
   const askedAt = new Map<number, number>();
   /** How often each is shown. */
@@ -49,12 +55,12 @@ function asking<T extends { deviceId: number }>(path: string): (id: number) => R
   async function ask(): Promise<void> {
     const now = Date.now();
     const stale = (id: number) => now - (askedAt.get(id) ?? 0) >= KEPT_MS;
-    const wanted = document.hidden ? [] : [...shown.keys()].filter(stale).slice(0, MOST);
+    const wanted = document.hidden ? [] : [...shown.keys()].filter(stale).slice(0, most);
     if (shown.size > 0) askSoon(KEPT_MS / 4);
     if (wanted.length === 0) return;
     for (const id of wanted) askedAt.set(id, now);
     try {
-      const found = new Map((await get<T[]>(path, { id: wanted })).map((each) => [each.deviceId, each]));
+      const found = new Map((await get<T[]>(path, { id: wanted })).map((each) => [idOf(each), each]));
       for (const id of wanted) signalOf(id).value = found.get(id);
     } catch {
       // It is asked for again with the next beat.

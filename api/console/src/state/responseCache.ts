@@ -32,7 +32,7 @@ export interface Loaded<T> {
   reload: () => void;
 }
 
-/** What `load` gives, anew whenever `key` changes. While it loads anew the value of before stays. */
+/** What `load` gives, anew whenever `key` changes. Until it has loaded the previous value stays. */
 export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [state, setState] = useState<{ key: string; value: T | undefined; problem: unknown }>({
     key,

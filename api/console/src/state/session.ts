@@ -5,7 +5,7 @@ import { get, onUnauthorized, Problem, post, put, remove } from "../api/call";
 import { closeSocket } from "../api/socket";
 import type { Server, User } from "../api/types";
 import { type Style, styleOf } from "../format/style";
-import { chooseLanguage, language, setLanguage } from "../i18n/translate";
+import { chooseLanguage, locale, setLanguage } from "../i18n/translate";
 import { forgetUsers } from "./userStorage";
 
 /** The user; null where nobody is logged in, undefined until that is known. */
@@ -23,7 +23,7 @@ export const invitation = signal<string | null>(null);
 
 /** How values are written for this reader. */
 export const style: ReadonlySignal<Style> = computed(() =>
-  styleOf(session.value ?? null, server.value ?? null, language.value === "qps" ? "en" : language.value),
+  styleOf(session.value ?? null, server.value ?? null, locale.value),
 );
 
 /** What a page may offer; the server decides anew whatever is asked of it. */
@@ -41,10 +41,22 @@ export type Action =
   | "share"
   | "token";
 
+/** What a session that only shows what its user sees has none of. */
+const CHANGES: ReadonlySet<Action> = new Set<Action>([
+  "edit",
+  "editDevices",
+  "addDevices",
+  "command",
+  "video",
+  "anyCommand",
+  "review",
+  "share",
+]);
+
 /** Whether the user may do this, by their flags and those that the server forces (docs/users.md#restrictions). */
 export function may(action: Action): boolean {
   const user = session.value;
-  if (!user) return false;
+  if (!user || (user.viewOnly && CHANGES.has(action))) return false;
   const limited = (flag: "readonly" | "deviceReadonly" | "disableReports" | "limitCommands") =>
     !user.administrator && (user[flag] || Boolean(server.value?.forceSettings && server.value[flag]));
   switch (action) {
@@ -165,6 +177,25 @@ export async function logout(): Promise<void> {
   location.replace("/login");
 }
 
+/**
+ * Go on as another user, with `viewOnly` only to see what they see. The page is loaded anew. Throws a `Problem` if the
+ * session stays.
+ */
+export async function actAs(userId: number, viewOnly: boolean): Promise<void> {
+  await endSession(() => get<User>(`/session/${userId}`, { viewOnly }));
+  closeSocket();
+  location.replace("/fleet");
+}
+
+/** Leave the session as another user for one's own, at that user's page. Throws a `Problem` if the session stays. */
+export async function actBack(): Promise<void> {
+  const user = session.value;
+  if (!user?.impersonatorId) return;
+  await endSession(() => get<User>(`/session/${user.impersonatorId}`));
+  closeSocket();
+  location.replace(`/admin/users/${user.id}`);
+}
+
 /** Save the user's own record, and show it. */
 export async function saveUser(changes: Partial<User>): Promise<void> {
   const user = session.value;
@@ -195,13 +226,28 @@ export async function saveAttributes(changes: Record<string, unknown>): Promise<
 }
 
 async function show(user: User | null, found: Server | undefined): Promise<void> {
-  const wished = [user?.attributes.language, found?.attributes.language];
-  if (found?.forceSettings) wished.reverse();
-  await setLanguage(chooseLanguage(...wished, ...navigator.languages));
+  await showLanguage(user, found);
   batch(() => {
     server.value = found;
     session.value = user?.totpNeeded ? null : user;
     limited.value = user?.totpNeeded ? user : null;
     expired.value = false;
   });
+}
+
+/** What somebody chose here before they logged in; it stays in this browser. */
+const LANGUAGE_KEY = "motorpool.language";
+
+/** Show the page in a language for those who have not set one in their account. */
+export async function readIn(code: string): Promise<void> {
+  localStorage.setItem(LANGUAGE_KEY, code);
+  await showLanguage(session.value ?? limited.value, server.value);
+}
+
+async function showLanguage(user: User | null, found: Server | undefined): Promise<void> {
+  const ofServer = found?.attributes.language;
+  const own = [user?.attributes.language, localStorage.getItem(LANGUAGE_KEY)];
+  const wished = found?.forceSettings ? [ofServer, ...own] : [...own, ofServer];
+  const all = [...wished, ...navigator.languages];
+  await setLanguage(chooseLanguage(...all), all);
 }

@@ -4,11 +4,11 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { get } from "../api/call";
 import type { Geofence } from "../api/types";
+import { compareNames } from "../i18n/translate";
 
 /** They are read anew when they are needed again after this time. */
 const KEPT_MS = 60_000;
 
-const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 const known = signal<readonly Geofence[] | null>(null);
 const failure = signal<unknown>(null);
 let readAt = Number.NEGATIVE_INFINITY;
@@ -26,7 +26,7 @@ export function reloadZones(): Promise<void> {
     (found) => {
       // What was asked for later counts.
       if (reading !== asked) return;
-      known.value = found.sort((one, other) => collator.compare(one.name, other.name) || one.id - other.id);
+      known.value = found.sort((one, other) => compareNames(one.name, other.name) || one.id - other.id);
       failure.value = null;
     },
     (problem: unknown) => {

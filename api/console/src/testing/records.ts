@@ -6,9 +6,11 @@ import type {
   DeviceBinding,
   Geofence,
   ListedEvent,
+  LoggedCommand,
   Position,
   Review,
   Server,
+  Statistics,
   Ticket,
   User,
 } from "../api/types";
@@ -42,6 +44,29 @@ export function userOf(fields: Partial<User> = {}): User {
     password: null,
     currentPassword: null,
     totpNeeded: false,
+    impersonatorId: 0,
+    impersonatorName: null,
+    viewOnly: false,
+    ...fields,
+  };
+}
+
+/** A day of the server. */
+export function statisticsOf(fields: Partial<Statistics> = {}): Statistics {
+  return {
+    id: 1,
+    captureTime: "2026-05-01T21:59:59.999Z",
+    activeUsers: 0,
+    activeDevices: 0,
+    requests: 0,
+    messagesReceived: 0,
+    messagesStored: 0,
+    mailSent: 0,
+    smsSent: 0,
+    geocoderRequests: 0,
+    geolocationRequests: 0,
+    protocols: null,
+    attributes: {},
     ...fields,
   };
 }
@@ -239,3 +264,29 @@ export const OPEN: Review = {
   time: null,
   version: 1,
 };
+
+/** A command of the log that was handed to device 1. */
+export function commandOf(id: number, fields: Partial<LoggedCommand> = {}): LoggedCommand {
+  return {
+    id,
+    deviceId: 1,
+    type: "engineStop",
+    description: "",
+    textChannel: false,
+    attributes: {},
+    origin: "USER",
+    userId: 1,
+    userName: "Admin",
+    scheduledCommandId: 0,
+    eventId: 0,
+    ticketId: 0,
+    time: "2026-06-15T11:00:00Z",
+    state: "SENT",
+    reason: null,
+    sentAt: "2026-06-15T11:00:01Z",
+    answer: null,
+    answerOk: null,
+    answerTime: null,
+    ...fields,
+  };
+}

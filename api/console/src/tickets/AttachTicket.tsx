@@ -9,6 +9,7 @@ import { Problem, sentenceOf } from "../parts/Problem";
 import { toast } from "../parts/Toast";
 import { useLoaded } from "../state/responseCache";
 import { addEvidence, type Evidence } from "./evidence";
+import { showTicket } from "./showTicket";
 import { useCompanies } from "./useCompanies";
 import "./tickets.css";
 
@@ -59,7 +60,7 @@ export function ChooseTicket({
     setBusy(true);
     try {
       await addEvidence(ticket, typeof evidence === "function" ? await evidence() : evidence);
-      toast(t("event.added", { number: ticket.number }));
+      toast(t("event.added", { number: ticket.number }), "good", showTicket(ticket));
       onClose();
       onAdded?.();
     } catch (problem) {

@@ -8,6 +8,7 @@ import { Picker } from "../parts/Picker";
 import { sentenceOf } from "../parts/Problem";
 import { toast } from "../parts/Toast";
 import { position } from "../state/fleet";
+import { showTicket } from "./showTicket";
 import "./tickets.css";
 
 /** Characters that the server takes. */
@@ -34,8 +35,8 @@ export default function NewTicket({ deviceId, companies, onClose }: NewTicketPro
     try {
       const positionId = position(deviceId).peek()?.id ?? 0;
       const ticket = { companyId, subject, deviceId, positionId, channel: "web" };
-      const { number } = await post<Ticket>("/tickets", ticket);
-      toast(t("event.ticketMade", { number }));
+      const made = await post<Ticket>("/tickets", ticket);
+      toast(t("event.ticketMade", { number: made.number }), "good", showTicket(made));
       onClose();
     } catch (problem) {
       setSaid(sentenceOf(problem));

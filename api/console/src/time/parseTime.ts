@@ -9,21 +9,31 @@ import { instantOf, startOfDay, wallOf } from "./zones";
 /** A moment, or a span; spans of relative words stay relative. */
 export type Typed = { kind: "moment"; at: number } | ({ kind: "span" } & SpanText);
 
-const DAYS_AGO: Record<string, number> = { today: 0, hoje: 0, yesterday: 1, ontem: 1, anteontem: 2 };
+const DAYS_AGO: Record<string, number> = Object.fromEntries(
+  ["today hoje hoy heute", "yesterday ontem ayer gestern", "anteontem anteayer vorgestern"].flatMap(
+    (names, ago) => names.split(" ").map((name) => [name, ago]),
+  ),
+);
+/** From Monday on, in English, Portuguese, Spanish and German. */
 const WEEKDAYS = [
-  ["mon", "monday", "seg", "segunda"],
-  ["tue", "tuesday", "ter", "terça", "terca"],
-  ["wed", "wednesday", "qua", "quarta"],
-  ["thu", "thursday", "qui", "quinta"],
-  ["fri", "friday", "sex", "sexta"],
-  ["sat", "saturday", "sáb", "sab", "sábado", "sabado"],
-  ["sun", "sunday", "dom", "domingo"],
-];
+  "mon monday seg segunda lun lunes mo montag",
+  "tue tuesday ter terça terca mar martes di dienstag",
+  "wed wednesday qua quarta mié mie miércoles miercoles mi mittwoch",
+  "thu thursday qui quinta jue jueves do donnerstag",
+  "fri friday sex sexta vie viernes fr freitag",
+  "sat saturday sáb sab sábado sabado sa samstag sonnabend",
+  "sun sunday dom domingo so sonntag",
+].map((names) => names.split(" "));
+const THIS_WEEK: SpanText = { from: "now/w", to: "now" };
+const LAST_WEEK: SpanText = { from: "now-1w/w", to: "now-1w/w" };
 const WEEKS: Record<string, SpanText> = {
-  "this week": { from: "now/w", to: "now" },
-  "last week": { from: "now-1w/w", to: "now-1w/w" },
-  "esta semana": { from: "now/w", to: "now" },
-  "semana passada": { from: "now-1w/w", to: "now-1w/w" },
+  "this week": THIS_WEEK,
+  "last week": LAST_WEEK,
+  "esta semana": THIS_WEEK,
+  "semana passada": LAST_WEEK,
+  "semana pasada": LAST_WEEK,
+  "diese woche": THIS_WEEK,
+  "letzte woche": LAST_WEEK,
 };
 const CLOCK = /^(\d{1,2})(?:[:.h](\d{2}))?(?::(\d{2}))?$/;
 

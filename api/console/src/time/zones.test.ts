@@ -64,6 +64,7 @@ describe("around a change of the clocks", () => {
   });
 
   test("each hour of a year returns from the wall, or is the other one of two", () => {
+    const lost: string[] = [];
     for (const zone of [berlin, "Australia/Lord_Howe"]) {
       for (
         let instant = at("2026-01-01T00:00:00Z");
@@ -71,9 +72,12 @@ describe("around a change of the clocks", () => {
         instant += 3_600_000
       ) {
         const shown = wallOf(instant, zone);
-        expect([instantOf(shown, zone), instantOf(shown, zone, "later")]).toContain(instant);
+        if (instantOf(shown, zone) !== instant && instantOf(shown, zone, "later") !== instant) {
+          lost.push(`${iso(instant)} ${zone}`);
+        }
       }
     }
+    expect(lost).toEqual([]);
   });
 });
 

@@ -16,6 +16,9 @@ import { LivePlayer, pictures } from "./player";
 import { RecordingMark } from "./RecordingMark";
 import { RenameCamera } from "./RenameCamera";
 import { Snapshots } from "./Snapshots";
+import { TalkButton } from "./talk/TalkButton";
+import { TalkMark, useTalk } from "./talk/TalkMark";
+import { canTalk } from "./talk/talk";
 import { tileMessage } from "./tileMessage";
 import type { TileId } from "./tiles";
 import { useShown } from "./useShown";
@@ -66,9 +69,12 @@ export function Tile(props: TileProps) {
     // The player learns by `setOnline` whether the vehicle is online.
   }, [shown, stills, deviceId, camera]);
   useEffect(() => player?.setOnline(online), [player, online]);
+  const talk = useTalk(props);
+  const talks = talk !== null && talk.phase !== "ended";
   useEffect(() => {
-    if (video.current) video.current.muted = !sound;
-  }, [sound]);
+    // A talk has the sound of the vehicle, with less delay.
+    if (video.current) video.current.muted = !sound || talks;
+  }, [sound, talks]);
 
   const title = cameraOf(deviceId, camera);
   const [menu, setMenu] = useState<{ x: number; y: number } | null>(null);
@@ -94,6 +100,7 @@ export function Tile(props: TileProps) {
       {capture.running && (
         <RecordingMark of={capture.running} busy={capture.busy} onEnd={() => void capture.end()} />
       )}
+      {talk && <TalkMark of={talk} />}
       <footer class="tile-bar">
         {props.place}
         <Link to={`/vehicles/${deviceId}`} class="tile-name">
@@ -107,7 +114,8 @@ export function Tile(props: TileProps) {
         >
           {cameraLabel(deviceId, camera)}
         </span>
-        <div class="tile-acts">
+        <div class={talks ? "tile-acts shown" : "tile-acts"}>
+          {canTalk(deviceId) && <TalkButton tile={{ deviceId, camera }} />}
           {!stills && (
             <>
               <Act

@@ -27,6 +27,9 @@ export const connect = {
   "connect.doubt.phone": "Terminals of this protocol send 6 to 20 digits.",
   "connect.name": "Name",
   "connect.nameHint": "What the vehicle is called here. Without one it is its number.",
+  "connect.model": "Model",
+  "connect.modelHint": "These write some of their messages in their own way.",
+  "connect.otherModel": "Another one",
   "connect.inTracker": "To set in the tracker",
   "connect.private":
     "Trackers on a mobile network cannot reach {host}. Use the public address of this server; an administrator can enter it in the setting public.host.",

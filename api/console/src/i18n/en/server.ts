@@ -2,12 +2,12 @@
 export const server = {
   "server.text":
     "What is set here applies at once, without a restart, at all servers of the database. What the configuration file or the environment sets goes before it.",
-  "server.mayNot": "Only administrators change the settings of the server.",
   "server.unset": "not set",
   "server.yes": "yes",
   "server.no": "no",
   "server.default": "Default: {value}.",
   "server.toDefault": "Back to the default",
+  "server.commas": "With commas between them.",
   "server.setHere": "Set here.",
   "server.inFile": "Set in the configuration file, which wins.",
   "server.inEnvironment": "Set in the environment ({name}), which wins.",
@@ -103,6 +103,7 @@ export const server = {
   "server.name.user_calendar_cost": "Cost of a user's calendars",
   "server.name.user_notified": "Notified users of a user's notifications",
   "server.name.user_ticket_rules": "Ticket rules of a user",
+  "server.name.user_kept_bytes": "Kept captures and files of a user",
   "server.name.server_records": "Records in all, of each kind",
   "server.name.server_bytes": "Size of all records",
   "server.name.server_geofence_points": "Points of all zones",
@@ -110,6 +111,7 @@ export const server = {
   "server.name.server_calendar_cost": "Cost of all calendars",
   "server.name.server_notified": "Notified users of all notifications",
   "server.name.server_ticket_rules": "Ticket rules in all",
+  "server.name.server_kept_bytes": "Kept captures and files in all",
   "server.name.device_geofences": "Zones of a vehicle",
   "server.name.device_geofence_points": "Points of a vehicle's zones",
   "server.name.device_computed_attributes": "Computed attributes of a vehicle",
@@ -119,14 +121,4 @@ export const server = {
   "server.name.device_scheduled_steps": "Scheduled steps of a vehicle",
   "server.name.device_linked_devices": "Devices that travel with a vehicle",
   "server.name.sensor_limits": "Sensors with limits",
-  "server.about.map.tiles_dark":
-    "The address of tiles or of a style for the dark theme. Empty: that of the light one.",
-  "server.about.map.attribution":
-    "Whom the map names as the source of its streets, besides what a style says itself.",
-  "server.about.map.layers":
-    "Layers to choose on the map, with commas between them, each as name, address and source: Satellite https://tiles.example.org/{z}/{x}/{y}.jpg © Somebody.",
-  "server.about.map.hosts":
-    "Hosts that a style refers to, with commas between them: https://fonts.example.org, https://*.tiles.example.org.",
-  "server.about.map.share_tiles":
-    "Whether browsers of guests of share links ask other hosts for the map. Not set: unless the streets are those of OpenFreeMap.",
 } as const;

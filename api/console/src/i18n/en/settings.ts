@@ -31,6 +31,11 @@ export const settings = {
   "settings.expires": "Expires",
   "settings.disabled": "Disabled",
   "settings.disabledHint": "Its connections are refused, what it sends is not kept",
+  "settings.picture": "Picture",
+  "settings.pictureText":
+    "JPEG, PNG, GIF or WebP of at most 500 kB. It stands beside the name of the vehicle.",
+  "settings.pictureFile": "File",
+  "settings.pictureRemove": "Remove the picture",
   "settings.cameras": "Names of cameras",
   "settings.camerasText":
     "What each camera is called, everywhere. Without a name here it has that of the group.",
@@ -60,6 +65,19 @@ export const settings = {
   "settings.conflict": "Another edit was saved meanwhile. It changed: {fields}.",
   "settings.takeTheirs": "Take the other edit",
   "settings.keepBoth": "Save mine on top",
+  "settings.counters": "What was counted",
+  "settings.countersText":
+    "Distance and engine hours go on from here; maintenance and reports count by them.",
+  "settings.totalDistance": "Distance, {unit}",
+  "settings.engineHours": "Engine hours",
+  "settings.setCounters": "Count from here",
+  "settings.positions": "Delete positions",
+  "settings.positionsText":
+    "Takes a span out of the history, such as of a private drive. Events, files and captures stay.",
+  "settings.deletePositions": "Delete positions…",
+  "settings.deletePositionsTitle": "Delete positions of {name}?",
+  "settings.deletePositionsText": "All from {from} to {to}. This cannot be undone.",
+  "settings.positionsDeleted": "The positions were deleted",
   "settings.delete": "Delete the vehicle",
   "settings.deleteTitle": "Delete {name}?",
   "settings.deleteText":

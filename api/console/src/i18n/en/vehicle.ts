@@ -4,6 +4,7 @@ export const vehicle = {
   "vehicle.events": "Events",
   "vehicle.commands": "Commands",
   "vehicle.settings": "Settings",
+  "vehicle.messages": "Messages",
   "vehicle.tabs": "Parts of {name}",
   "vehicle.overview": "Overview",
   "vehicle.panel": "Vehicle",

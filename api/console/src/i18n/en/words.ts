@@ -5,12 +5,36 @@ export const words = {
   "words./live": "video cameras camera stream livestream streaming wall watch view dashcam cctv mosaic",
   "words./library":
     "recordings films clips video download footage media saved captures photos pictures images snapshots gallery evidence",
+  "words./reports":
+    "report statistics trips stops mileage kilometres distance fuel idling drivers summary table excel csv export totals",
+  "words./overview": "dashboard summary morning start home figures numbers today",
   "words./zones": "geofences geofence areas places sites depots polygon",
   "words./events":
     "alarms alarm alerts notifications notices inbox incidents review reviewed acknowledge dismiss unread waiting violations speeding overspeed log sos sound",
+  "words./tickets":
+    "helpdesk support service desk board kanban cases issues requests complaints sla overdue assigned queue",
+  "words./commands":
+    "command log history sent queue queued answered answers engine immobilise remote control who",
+  "words./schedules": "schedule timer automatic weekly night timed run commands",
+  "words./calendars": "calendar business hours shifts holidays opening times ical week",
   "words./connect": "add vehicle device gps terminal unit imei install register pair new",
-  "words./server":
-    "settings administration admin configuration system smtp mail email sms telegram webhook notifications map tiles streets satellite geocoder sso openid retention storage quota limits",
+  "words./admin": "settings setup manage configuration users rights",
+  "words./admin/users":
+    "accounts people staff logins rights roles permissions restrictions invite disable password sessions impersonate administrators managers members",
+  "words./admin/groups": "fleets branches departments folders tree hierarchy devices",
+  "words./admin/links": "permissions rights access assign share who sees what",
+  "words./admin/devices": "devices fleet table list bulk mass import export csv excel archive groups columns",
+  "words./admin/drivers": "driver key card ibutton rfid who drives",
+  "words./admin/maintenance": "service oil inspection due reset odometer hours repair",
+  "words./admin/orders": "order transport delivery job",
+  "words./admin/attributes": "computed attribute expression formula calculate sensor",
+  "words./admin/commands": "saved command template preset",
+  "words./admin/notifications": "notify alert alerts mail sms telegram webhook who is told message",
+  "words./admin/server":
+    "server settings administration admin configuration system smtp mail email sms telegram webhook notifications map tiles streets satellite geocoder sso openid retention storage quota limits",
+  "words./helpdesk":
+    "companies company tickets setup teams agents contacts sla service levels business hours categories priorities workflow branches webhook rules customers support",
+  "words./helpdesk/new": "company helpdesk add create start",
   "words./zones/new": "draw geofence fence area polygon circle corridor add create",
   "words./account": "settings preferences profile user options name email phone",
   "words.alarm": "last alert sos panic emergency",

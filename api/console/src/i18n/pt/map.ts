@@ -23,7 +23,7 @@ export const map = {
   "map.near": "Veículos mais próximos",
   "map.who": "Quem esteve aqui?",
   "map.within": "Num raio de",
-  "map.nobody": "Nenhum dos seus veículos esteve aqui neste intervalo.",
+  "map.nobody": "Nenhum dos seus veículos esteve aqui neste período.",
   "map.newestOf": "Os {listed} mais recentes de {count}.",
   "map.measure": "Medir a partir daqui",
   "map.measureHint": "Clique no mapa para continuar.",

@@ -4,12 +4,36 @@ export const words = {
   "words./live": "vídeo câmaras câmara vivo ao direto transmissão parede mosaico ver dashcam",
   "words./library":
     "gravações filmes clipes vídeo descarregar médias guardados capturas fotografias fotos imagens galeria provas",
+  "words./reports":
+    "relatório estatísticas viagens paragens quilómetros distância combustível ralenti condutores tabela excel csv exportar totais",
+  "words./overview": "resumo painel início números manhã hoje dashboard",
   "words./zones": "geocercas geocerca cercas áreas locais depósitos polígono",
   "words./events":
     "alarmes alarme alertas avisos notificações incidentes rever revisão confirmar rejeitar pendentes infrações excesso velocidade registo sos som",
+  "words./tickets":
+    "helpdesk suporte assistência apoio quadro kanban casos ocorrências reclamações tickets sla atrasados atribuídos fila",
+  "words./commands": "comando registo historial enviado fila resposta motor bloquear imobilizar remoto quem",
+  "words./schedules": "agendamento agendar automático semanal noite temporizador comandos",
+  "words./calendars": "calendário horário turnos feriados ical semana",
   "words./connect": "adicionar veículo aparelho dispositivo gps terminal imei instalar registar novo",
-  "words./server":
-    "definições administração admin configuração sistema smtp correio email sms telegram notificações mapa ruas satélite moradas sso openid retenção armazenamento quota limites",
+  "words./admin": "administração definições configurar gestão utilizadores permissões",
+  "words./admin/users":
+    "contas pessoas funcionários direitos funções permissões convidar bloquear palavra-passe sessões administradores gestores",
+  "words./admin/groups": "frotas departamentos pastas árvore hierarquia",
+  "words./admin/links": "permissões direitos acesso atribuir quem vê o quê",
+  "words./admin/devices":
+    "dispositivos frota tabela lista massa importar exportar csv excel arquivar grupos colunas",
+  "words./admin/drivers": "condutor chave cartão ibutton rfid quem conduz",
+  "words./admin/maintenance": "serviço óleo inspeção revisão repor quilómetros horas reparação",
+  "words./admin/orders": "encomenda transporte entrega",
+  "words./admin/attributes": "atributo calculado expressão fórmula sensor",
+  "words./admin/commands": "comando guardado modelo",
+  "words./admin/notifications": "notificar avisar aviso e-mail sms telegram webhook quem sabe mensagem",
+  "words./admin/server":
+    "servidor definições administração admin configuração sistema smtp correio email sms telegram notificações mapa ruas satélite moradas sso openid retenção armazenamento quota limites",
+  "words./helpdesk":
+    "empresas empresa pedidos configurar equipas agentes contactos sla prazos horario categorias prioridades fluxo filiais webhook regras clientes apoio",
+  "words./helpdesk/new": "empresa atendimento adicionar criar começar",
   "words./zones/new": "desenhar geocerca cerca área polígono círculo corredor criar",
   "words./account": "definições preferências perfil utilizador opções nome email telefone",
   "words.alarm": "último alerta sos pânico emergência",

@@ -3,6 +3,7 @@ import { t } from "../../i18n/translate";
 import { location } from "../../router";
 import "./account.css";
 import { Codes } from "./Codes";
+import { OwnNotifications } from "./OwnNotifications";
 import { Password } from "./Password";
 import { Preferences } from "./Preferences";
 import { Profile } from "./Profile";
@@ -26,6 +27,7 @@ export default function Account() {
       <h1>{t("account.title")}</h1>
       <Profile />
       <Preferences />
+      <OwnNotifications />
       <Password />
       <Codes />
       <Sessions />

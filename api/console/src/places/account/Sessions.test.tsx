@@ -15,6 +15,7 @@ function sessionOf(id: string, current: boolean): SessionInfo {
     userAgent: "curl/8",
     tokenId: null,
     impersonatorId: 0,
+    viewOnly: false,
     current,
   };
 }

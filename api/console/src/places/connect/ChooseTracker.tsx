@@ -3,6 +3,7 @@ import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
 import { Link } from "../../Link";
 import { Icon } from "../../parts/Icon";
+import { SearchField } from "../../parts/SearchField";
 import { go, withQuery } from "../../router";
 import { searched, type Tracker } from "./trackers";
 
@@ -24,22 +25,18 @@ export function ChooseTracker({ trackers }: { trackers: readonly Tracker[] }) {
   const byNumber = withQuery("/connect", { protocol: "any", uniqueId: isNumber ? text.trim() : null });
   return (
     <section class="card connect-choose" aria-label={t("connect.what")}>
-      <div class="search">
-        <Icon name="search" size={18} />
-        <input
-          ref={search}
-          type="search"
-          aria-label={t("connect.search")}
-          placeholder={t("connect.search")}
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key !== "Enter") return;
-            if (isNumber) go(byNumber);
-            else if (first) go(addressOf(first));
-          }}
-        />
-      </div>
+      <SearchField
+        field={search}
+        label={t("connect.search")}
+        placeholder={t("connect.search")}
+        value={text}
+        onText={setText}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter") return;
+          if (isNumber) go(byNumber);
+          else if (first) go(addressOf(first));
+        }}
+      />
       <Link class="button" to={byNumber}>
         {isNumber ? t("connect.byNumber", { number: text.trim() }) : t("connect.onlyNumber")}
       </Link>

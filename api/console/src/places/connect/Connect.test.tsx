@@ -13,6 +13,7 @@ const protocol = (name: string, port: number): Protocol => ({
   identity: "",
   enabled: true,
   host: null,
+  models: name === "gt06" ? ["LW4G", "NT20"] : [],
 });
 
 /** A server that listens for two protocols. */
@@ -122,4 +123,16 @@ test("who may edit the vehicle takes a tracker that comes by another protocol", 
   await page.click("button", "Take it: GT06, from 192.0.2.1");
   await waitFor(() => expect(screen.queryByRole("region", { name: /differ/ })).toBeNull());
   expect(server.asked("setDeviceBinding").map(({ body }) => body)).toEqual([{ protocol: "gt06" }]);
+});
+
+test("a model whose messages differ is chosen, and found by its name", async () => {
+  const server = listening();
+  const page = await openPage("/connect", server);
+  await page.fill("Make, model or protocol", "nt20");
+  await page.press("{Enter}");
+  await page.fill(/^IMEI/, "353358017784062");
+  await page.user.selectOptions(await screen.findByLabelText("Model"), "NT20");
+  await page.expectAccessible();
+  await page.user.click(screen.getByRole("button", { name: "Add it and wait" }));
+  await waitFor(() => expect(server.asked("createDevice")[0]?.body).toMatchObject({ model: "NT20" }));
 });

@@ -3,7 +3,7 @@ import { post } from "../../api/call";
 import type { Device } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { Link } from "../../Link";
-import { Field } from "../../parts/Field";
+import { Field, Select } from "../../parts/Field";
 import { sentenceOf } from "../../parts/Problem";
 import { go, withQuery } from "../../router";
 import { applyMessage, snapshot } from "../../state/fleet";
@@ -26,6 +26,7 @@ export function SetUp({ tracker, trackers, host, uniqueId }: SetUpProps) {
   const [number, setNumber] = useState(uniqueId);
   const [name, setName] = useState("");
   const [phone, setPhone] = useState("");
+  const [model, setModel] = useState("");
   const [busy, setBusy] = useState(false);
   const [said, setSaid] = useState("");
   const kind = tracker?.number ?? null;
@@ -35,12 +36,17 @@ export function SetUp({ tracker, trackers, host, uniqueId }: SetUpProps) {
 
   async function add() {
     const wanted = number.trim();
-    const there = snapshot().find(({ device }) => isSame(device.uniqueId, wanted))?.device;
+    const there = snapshot(true).find(({ device }) => isSame(device.uniqueId, wanted))?.device;
     if (there) return wait(there.id);
     setBusy(true);
     setSaid("");
     try {
-      const body = { name: name.trim() || wanted, uniqueId: wanted, phone: phone.trim() || null };
+      const body = {
+        name: name.trim() || wanted,
+        uniqueId: wanted,
+        phone: phone.trim() || null,
+        ...(model && { model }),
+      };
       const made = await post<Device>("/devices", body);
       applyMessage({ devices: [made] });
       drop("/devices");
@@ -52,7 +58,9 @@ export function SetUp({ tracker, trackers, host, uniqueId }: SetUpProps) {
     return undefined;
   }
 
-  const there = number.trim() ? snapshot().find(({ device }) => isSame(device.uniqueId, number)) : undefined;
+  const there = number.trim()
+    ? snapshot(true).find(({ device }) => isSame(device.uniqueId, number))
+    : undefined;
   return (
     <form
       class="connect-form"
@@ -84,6 +92,19 @@ export function SetUp({ tracker, trackers, host, uniqueId }: SetUpProps) {
           value={name}
           onInput={(event: { currentTarget: HTMLInputElement }) => setName(event.currentTarget.value)}
         />
+        {tracker && tracker.dialects.length > 0 && (
+          <Select
+            label={t("connect.model")}
+            hint={t("connect.modelHint")}
+            value={model}
+            choices={[
+              { value: "", label: t("connect.otherModel") },
+              ...tracker.dialects.map((each) => ({ value: each, label: each })),
+            ]}
+            onChange={setModel}
+            translate={false}
+          />
+        )}
       </section>
       <Address tracker={tracker} trackers={trackers} host={host} phone={phone} onPhone={setPhone} />
       {said && (

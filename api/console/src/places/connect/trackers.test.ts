@@ -4,7 +4,16 @@ import { isPrivate, searched, trackersOf } from "./trackers";
 
 describe("trackers", () => {
   const listed: Protocol[] = [
-    { name: "zz9", transport: "tcp", udp: false, port: 5999, identity: "phone", enabled: true, host: null },
+    {
+      name: "zz9",
+      transport: "tcp",
+      udp: false,
+      port: 5999,
+      identity: "phone",
+      enabled: true,
+      host: null,
+      models: [],
+    },
     {
       name: "gt06",
       transport: "tcp",
@@ -13,6 +22,7 @@ describe("trackers", () => {
       identity: "text",
       enabled: true,
       host: "f.example",
+      models: [],
     },
     {
       name: "osmand",
@@ -22,8 +32,18 @@ describe("trackers", () => {
       identity: "text",
       enabled: true,
       host: null,
+      models: [],
     },
-    { name: "h02", transport: "tcp", udp: true, port: 5013, identity: "text", enabled: false, host: null },
+    {
+      name: "h02",
+      transport: "tcp",
+      udp: true,
+      port: 5013,
+      identity: "text",
+      enabled: false,
+      host: null,
+      models: [],
+    },
   ];
   const trackers = trackersOf(listed, "10.0.0.1");
 

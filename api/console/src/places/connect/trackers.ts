@@ -1,7 +1,7 @@
 /** What is known of trackers beside what the server says of their protocols (docs/console.md#connect-a-tracker). */
 
 import type { Protocol } from "../../api/types";
-import { type Key, t } from "../../i18n/translate";
+import { compareNames, type Key, t } from "../../i18n/translate";
 
 /** What a tracker calls itself. */
 export type NumberKind = "imei" | "phone" | "id";
@@ -75,6 +75,8 @@ export interface Tracker {
   name: string;
   title: string;
   models: string;
+  /** Those whose messages differ from the others', so that the server has to know them. */
+  dialects: readonly string[];
   note: Key | null;
   number: NumberKind;
   port: number;
@@ -89,13 +91,14 @@ export interface Tracker {
 export function trackersOf(protocols: readonly Protocol[], page: string): readonly Tracker[] {
   return protocols
     .filter((each) => each.enabled)
-    .map(({ name, port, transport, udp, identity, host }) => {
+    .map(({ name, port, transport, udp, identity, host, models }) => {
       const known = KNOWN[name];
       const at = host ?? page;
       return {
         name,
         title: known?.title ?? name,
         models: known?.models ?? "",
+        dialects: models,
         note: known?.note ?? null,
         number: known?.number ?? (identity === "phone" ? "phone" : "id"),
         port,
@@ -104,14 +107,14 @@ export function trackersOf(protocols: readonly Protocol[], page: string): readon
         message: known?.message?.(at, port) ?? null,
       };
     })
-    .sort((one, other) => one.title.localeCompare(other.title));
+    .sort((one, other) => compareNames(one.title, other.title));
 }
 
 /** The trackers whose title, name, models or note hold all words. */
 export function searched(trackers: readonly Tracker[], text: string): readonly Tracker[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return trackers.filter(({ title, name, models, note }) => {
-    const known = `${title} ${name} ${models} ${note ? t(note) : ""}`.toLowerCase();
+  return trackers.filter(({ title, name, models, dialects, note }) => {
+    const known = `${title} ${name} ${models} ${dialects.join(" ")} ${note ? t(note) : ""}`.toLowerCase();
     return words.every((word) => known.includes(word));
   });
 }

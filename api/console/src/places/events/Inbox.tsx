@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Group } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
@@ -6,6 +6,7 @@ import { Empty } from "../../parts/Empty";
 import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { Rows } from "../../parts/Rows";
+import { useCurrentRow } from "../../parts/useCurrentRow";
 import { go } from "../../router";
 import { deviceNow } from "../../state/fleet";
 import { read, useLoaded } from "../../state/responseCache";
@@ -39,7 +40,7 @@ export function Inbox({ path, filters }: InboxProps) {
   );
   const ids = useMemo(() => events.map(({ id }) => id), [events]);
   const zones = useZoneNames();
-  const [current, setCurrent] = useCurrent(ids);
+  const [current, setCurrent] = useCurrentRow(ids);
   const [chosen, setChosen] = useState(NONE);
   const [note, setNote] = useState("");
   const field = useRef<HTMLInputElement>(null);
@@ -166,23 +167,6 @@ function Nothing({ path, filters }: InboxProps) {
       )}
     </Empty>
   );
-}
-
-/**
- * The row where the arrows are. It stays with its event while others come and go around it; when that is gone the arrows
- * are at the one that took its place.
- */
-function useCurrent(ids: readonly number[]): [index: number, set: (index: number) => void] {
-  const at = useRef<{ id: number | null; index: number }>({ id: null, index: -1 });
-  const [, redraw] = useReducer((count: number) => count + 1, 0);
-  const found = at.current.id === null ? -1 : ids.indexOf(at.current.id);
-  const current = found >= 0 ? found : Math.min(at.current.index, ids.length - 1);
-  at.current = { id: ids[current] ?? null, index: current };
-  const set = (index: number) => {
-    at.current = { id: ids[index] ?? null, index };
-    redraw(undefined);
-  };
-  return [current, set];
 }
 
 function newestOf(events: readonly { id: number }[]): number {

@@ -3,6 +3,7 @@ import type { TicketEvent } from "../../api/types";
 import { dateTime } from "../../format/times";
 import { bytes } from "../../format/units";
 import { hasText, t } from "../../i18n/translate";
+import { Link } from "../../Link";
 import { Dialog } from "../../parts/Dialog";
 import { Icon } from "../../parts/Icon";
 import { Picker } from "../../parts/Picker";
@@ -78,7 +79,9 @@ export function ProofTickets({ kept }: { kept: readonly Kept[] }) {
       {kept.map(({ ticket, entries }) => (
         <div key={ticket.id} class="proof-ticket">
           <h3>
-            {t("event.ticketOf", { number: ticket.number, subject: ticket.subject })}
+            <Link to={`/tickets/${ticket.id}`}>
+              {t("event.ticketOf", { number: ticket.number, subject: ticket.subject })}
+            </Link>
             <span class="badge">{kindName(ticket.statusKind)}</span>
           </h3>
           <ul aria-label={t("event.evidence", { number: ticket.number })}>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { alarmName } from "../../format/alarms";
 import { ALARMS, EVENT_TYPES } from "../../format/kindTable";
-import { en } from "../../i18n/en";
+import { start as en } from "../../i18n/en";
 import { setLanguage } from "../../i18n/translate";
 import { kindChoices, kindName, kindsOf, parametersOf } from "./kinds";
 

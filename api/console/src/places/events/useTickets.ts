@@ -6,6 +6,7 @@ import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { useLoaded } from "../../state/responseCache";
 import { addEvidence, type Evidence, type EvidenceFile } from "../../tickets/evidence";
+import { showTicket } from "../../tickets/showTicket";
 import { useCompanies } from "../../tickets/useCompanies";
 import type { Film, VehicleFile } from "./proof";
 
@@ -75,7 +76,7 @@ export function useTickets(event: Event): Tickets {
         const { number } = ticket;
         try {
           await addEvidence(ticket, { ...evidence, positionId });
-          toast(t("event.ticketMade", { number }));
+          toast(t("event.ticketMade", { number }), "good", showTicket(ticket));
         } catch (problem) {
           toast(t("event.ticketPartly", { number, reason: sentenceOf(problem) }), "bad");
         }
@@ -83,7 +84,7 @@ export function useTickets(event: Event): Tickets {
     add: (ticket, files) =>
       void run(async () => {
         await addEvidence(ticket, { files });
-        toast(t("event.added", { number: ticket.number }));
+        toast(t("event.added", { number: ticket.number }), "good", showTicket(ticket));
       }),
   };
 }

@@ -189,3 +189,23 @@ test("the panel says the state first, then the first act, and the others in a me
   await page.click("menuitem", "Settings");
   await page.expectAddress("/vehicles/7/settings");
 });
+
+test("archived vehicles are out of sight, and their history is reached by a filter", async () => {
+  const server = fleet();
+  server.devices = [
+    ...server.devices.slice(0, 3),
+    deviceOf(70, { name: "Old bus", disabled: true, attributes: { "console.archived": true } }),
+    deviceOf(71, { name: "New bus", disabled: true }),
+  ];
+  const page = await openPage("/fleet", server);
+  await row(/^New bus/);
+  expect(screen.queryByRole("link", { name: /^Old bus/ })).toBeNull();
+  await page.click("button", "Archived 1");
+  await page.expectAddress("/fleet?status=archived");
+  await row(/^Old bus/);
+  expect(screen.queryByRole("link", { name: /^New bus/ })).toBeNull();
+  await page.click("link", /^Old bus/);
+  const history = await screen.findByRole("link", { name: /^History/ });
+  expect(history.getAttribute("href")).toMatch(/^\/vehicles\/70\/history/);
+  await page.expectAccessible();
+});

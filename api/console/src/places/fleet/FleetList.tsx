@@ -9,17 +9,18 @@ import { Icon } from "../../parts/Icon";
 import { Skeleton } from "../../parts/Late";
 import { Picker, picked } from "../../parts/Picker";
 import { Rows } from "../../parts/Rows";
+import { SearchField } from "../../parts/SearchField";
 import { go, location, withQuery } from "../../router";
 import { deviceIds, loaded } from "../../state/fleet";
 import { may, style } from "../../state/session";
 import { useZones } from "../../state/zones";
 import { FoldButton } from "../map/ListDrawer";
 import { columns } from "./columns";
+import { FirstSteps } from "./FirstSteps";
 import { FleetRow, rowHeight } from "./FleetRow";
 import { FoundPlaces } from "./FoundPlaces";
 import { type Filters, filtersOf } from "./filters";
 import { drawerOpen, foldList, listSize, showList } from "./listSize";
-import { NoVehicles } from "./NoVehicles";
 import type { Filtered } from "./useFilteredVehicles";
 import { type MenuAt, VehicleMenu } from "./VehicleMenu";
 import { STATES, type VehicleState } from "./vehicleState";
@@ -97,29 +98,25 @@ export function FleetList({ chosen, found, counts, groups }: FleetListProps) {
           count={Number(filters.status !== "") + Number(filters.groupId !== null)}
           class="fleet-filters"
           lead={
-            <div class="search">
-              <Icon name="search" size={18} />
-              <input
-                ref={search}
-                type="search"
-                aria-label={t("fleet.search")}
-                placeholder={t("common.search")}
-                value={filters.keyword}
-                onFocus={showList}
-                onInput={(event) => {
-                  setAt(-1);
-                  set({ keyword: event.currentTarget.value }, true);
-                }}
-                onKeyDown={(event) => {
-                  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-                    event.preventDefault();
-                    step(event.key === "ArrowDown" ? 1 : -1);
-                  } else if (event.key === "Enter") {
-                    open(found[Math.max(0, current)]);
-                    leaveSearch();
-                  } else if (event.key === "Escape") event.currentTarget.blur();
-                }}
-              />
+            <SearchField
+              field={search}
+              label={t("fleet.search")}
+              value={filters.keyword}
+              onFocus={showList}
+              onText={(text) => {
+                setAt(-1);
+                set({ keyword: text }, true);
+              }}
+              onKeyDown={(event) => {
+                if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+                  event.preventDefault();
+                  step(event.key === "ArrowDown" ? 1 : -1);
+                } else if (event.key === "Enter") {
+                  open(found[Math.max(0, current)]);
+                  leaveSearch();
+                } else if (event.key === "Escape") event.currentTarget.blur();
+              }}
+            >
               <kbd>/</kbd>
               {may("addDevices") && (
                 <Link
@@ -132,7 +129,7 @@ export function FleetList({ chosen, found, counts, groups }: FleetListProps) {
                 </Link>
               )}
               <FoldButton onFold={foldList} />
-            </div>
+            </SearchField>
           }
         >
           <States counts={counts} chosen={filters.status} onChoose={(status) => set({ status })} />
@@ -152,6 +149,7 @@ export function FleetList({ chosen, found, counts, groups }: FleetListProps) {
         <Skeleton label={t("common.loading")} lines={16} rowHeight={rowHeight(columns.value)} />
       )}
       {loaded.value && listed === 0 && <Nothing hasFilters={isFiltered(filters)} />}
+      {listed > 0 && <FirstSteps />}
       {listed > 0 && (
         <Rows
           class="fleet-rows"
@@ -218,6 +216,8 @@ function States({ counts, chosen, onChoose }: StatesProps) {
       <legend class="hidden">{t("fleet.status")}</legend>
       {chip("", t("fleet.all"), total)}
       {offered.map((state) => chip(state, t(`status.${state}`), counts[state], t(`status.about.${state}`)))}
+      {(counts.archived > 0 || chosen === "archived") &&
+        chip("archived", t("fleet.archived"), counts.archived, t("fleet.aboutArchived"))}
     </fieldset>
   );
 }
@@ -247,7 +247,7 @@ function isFiltered({ keyword, status, groupId }: Filters): boolean {
 }
 
 function Nothing({ hasFilters }: { hasFilters: boolean }) {
-  if (!hasFilters) return <NoVehicles />;
+  if (!hasFilters) return <FirstSteps />;
   return (
     <Empty icon="search" title={t("fleet.noMatch")} text={t("fleet.noMatchText")}>
       <button type="button" onClick={() => go("/fleet")}>

@@ -1,5 +1,5 @@
 import { Picker } from "../../parts/Picker";
-import { deviceIds, deviceNow } from "../../state/fleet";
+import { vehicleChoices } from "../../state/vehicleChoices";
 
 interface VehiclePickerProps {
   label: string;
@@ -12,9 +12,6 @@ interface VehiclePickerProps {
 
 /** A choice of a vehicle of the fleet, by its name or number. */
 export function VehiclePicker({ onChange, ...rest }: VehiclePickerProps) {
-  const vehicles = deviceIds.value.map((id) => {
-    const found = deviceNow(id);
-    return { id, name: found?.name ?? "", note: found?.uniqueId ?? "" };
-  });
+  const vehicles = vehicleChoices(rest.value === null ? [] : [rest.value]);
   return <Picker {...rest} items={vehicles} onChange={(id) => onChange(id === null ? null : Number(id))} />;
 }

@@ -5,16 +5,17 @@ import { STATES, type VehicleState } from "./vehicleState";
 
 export interface Filters {
   keyword: string;
-  /** A state, or `` for all. */
-  status: VehicleState | "";
+  /** A state, or `` for all; archived ones alone are shown by `archived`. */
+  status: VehicleState | "archived" | "";
   /** A group with all groups below it; null for all. */
   groupId: number | null;
 }
 
 /** States as addresses have them; `unknown` is the API's word for what is silent. */
-const STATUSES: ReadonlyMap<string, VehicleState> = new Map([
+const STATUSES: ReadonlyMap<string, VehicleState | "archived"> = new Map([
   ...STATES.map((state) => [state, state] as const),
   ["unknown", "silent"],
+  ["archived", "archived"],
 ]);
 
 /** The filters of an address; what it says wrongly does not count. */

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { Group } from "../../api/types";
-import { deviceIds, deviceNow, positionNow } from "../../state/fleet";
+import { archivedIds, deviceIds, deviceNow, positionNow } from "../../state/fleet";
 import { type Filters, groupsBelow, matcher } from "./filters";
 import { useBeat } from "./useBeat";
 import { type VehicleState, vehicleState } from "./vehicleState";
@@ -11,8 +11,8 @@ const SILENCE_MS = 15_000;
 export interface Filtered {
   /** The vehicles that the filters leave. */
   ids: readonly number[];
-  /** How many vehicles of each state keyword and group leave. */
-  counts: Readonly<Record<VehicleState, number>>;
+  /** How many vehicles of each state keyword and group leave; archived ones have none. */
+  counts: Readonly<Record<VehicleState | "archived", number>>;
 }
 
 /**
@@ -21,6 +21,7 @@ export interface Filtered {
  */
 export function useFilteredVehicles(filters: Filters, groups: readonly Group[] | null): Filtered {
   const all = deviceIds.value;
+  const archived = archivedIds.value;
   const beat = useBeat(SILENCE_MS);
   const { keyword, status, groupId } = filters;
   const below = useMemo(
@@ -31,7 +32,7 @@ export function useFilteredVehicles(filters: Filters, groups: readonly Group[] |
     const shows = matcher(keyword, below);
     const now = Date.now();
     const ids: number[] = [];
-    const counts = { moving: 0, standing: 0, online: 0, silent: 0, offline: 0, never: 0 };
+    const counts = { moving: 0, standing: 0, online: 0, silent: 0, offline: 0, never: 0, archived: 0 };
     for (const id of all) {
       const device = deviceNow(id);
       if (!device || !shows(device)) continue;
@@ -40,6 +41,12 @@ export function useFilteredVehicles(filters: Filters, groups: readonly Group[] |
       if (status === "" || status === state || (status === "online" && device.status === "online"))
         ids.push(id);
     }
+    for (const id of archived) {
+      const device = deviceNow(id);
+      if (!device || !shows(device)) continue;
+      counts.archived += 1;
+      if (status === "archived") ids.push(id);
+    }
     return { ids, counts };
-  }, [all, beat, keyword, status, below]);
+  }, [all, archived, beat, keyword, status, below]);
 }

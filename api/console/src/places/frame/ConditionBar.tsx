@@ -23,7 +23,7 @@ export function ConditionBar() {
         <div key={each.name}>
           <Icon name="warning" size={16} />
           <span>
-            {textOf(each)} {t("frame.since", { time: dayTime(Date.parse(each.since), style.value) })}
+            {conditionText(each)} {t("frame.since", { time: dayTime(Date.parse(each.since), style.value) })}
             <span class="condition-cause"> {each.cause}</span>
           </span>
         </div>
@@ -33,7 +33,7 @@ export function ConditionBar() {
 }
 
 /** A newer server may have conditions that this page has no words for. */
-function textOf({ name, text }: Condition): string {
+export function conditionText({ name, text }: Pick<Condition, "name" | "text">): string {
   const key = TEXTS[name];
   return key ? t(key) : `${text}.`;
 }

@@ -8,6 +8,8 @@ import { type Route, routes } from "../../routes";
 import { deviceIds } from "../../state/fleet";
 import { useZones } from "../../state/zones";
 import { SharingDialog } from "../share/SharingDialog";
+import { ActingBar } from "./ActingBar";
+import { AnnouncementBar } from "./AnnouncementBar";
 import { openNewestAlarm } from "./alarms";
 import { BuildBar } from "./BuildBar";
 import { ConditionBar } from "./ConditionBar";
@@ -29,9 +31,12 @@ export function Frame({ route }: { route: Route | undefined }) {
     fleet: goTo("/fleet"),
     live: goTo("/live"),
     events: goTo("/events"),
+    reports: goTo("/reports"),
+    tickets: goTo("/tickets"),
     zones: goTo("/zones"),
     account: goTo("/account"),
     search: () => {
+      if (location.value.path.startsWith("/tickets")) return go("/tickets/list?find=1");
       if (location.value.path !== "/fleet" && location.value.path !== "/") go("/fleet?find=1");
       else return false;
       return true;
@@ -45,8 +50,10 @@ export function Frame({ route }: { route: Route | undefined }) {
       <Rail onHelp={() => setOver("help")} />
       <div class="frame-main">
         <div>
+          <ActingBar />
           <LineBar />
           <ConditionBar />
+          <AnnouncementBar />
           <BuildBar />
         </div>
         <main id="place" tabIndex={-1}>
@@ -63,7 +70,10 @@ export function Frame({ route }: { route: Route | undefined }) {
 /** All places, vehicles, zones and acts. */
 function Everything({ onHelp, onClose }: { onHelp: () => void; onClose: () => void }) {
   const zones = useZones() ?? [];
-  useEffect(() => void loadTexts("words").catch(() => {}), []);
+  useEffect(() => {
+    // The palette names places and the sections of the administration.
+    for (const part of ["admin", "words"] as const) loadTexts(part).catch(() => {});
+  }, []);
   // The vehicles may come later, and be renamed.
   deviceIds.value;
   const find = (text: string) => destinations(text, zones, onHelp);

@@ -12,6 +12,7 @@ import { railEntries } from "../../routes";
 import { deviceNow, snapshot } from "../../state/fleet";
 import { linked, openLinked, setLinked } from "../../state/linkedWindows";
 import { may, saveAttributes, server, session } from "../../state/session";
+import { adminSections } from "../admin/sections";
 import { openSharing } from "../share/sharing";
 import { vehicleActs } from "../vehicle/acts";
 import { openNewestAlarm } from "./alarms";
@@ -55,9 +56,17 @@ export function destinations(
 function places(onHelp: () => void): readonly Choice[] {
   const windows = () => (linked.peek() ? setLinked(false) : openLinked(window.location.href));
   return [
-    ...railEntries().map((each) => choice(each.to, t(each.label))),
+    ...[...railEntries(), ...adminSections()].map((each) => choice(each.to, t(each.label))),
     ...(may("addDevices") ? [choice("/connect", t("fleet.connect"))] : []),
     ...(may("edit") ? [choice("/zones/new", t("zone.new"))] : []),
+    ...(may("edit") && !session.value?.temporary ? [choice("/helpdesk/new", t("frame.newCompany"))] : []),
+    ...(session.value?.temporary
+      ? []
+      : [
+          // Where it is not in the rail already.
+          ...(may("reports") ? [choice("/schedules", t("sent.schedules"))] : []),
+          choice("/calendars", t("sent.calendars")),
+        ]),
     choice("/account", t("frame.account")),
     act("keys.alarm", "alarm", openNewestAlarm),
     act(linked.peek() ? "frame.linked" : "frame.secondWindow", "secondWindow", windows),

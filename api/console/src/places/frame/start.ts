@@ -4,11 +4,14 @@ import { effect, signal } from "@preact/signals";
 import { delayOf } from "../../api/backoff";
 import { onOpen } from "../../api/socket";
 import { startKeys } from "../../keys/listen";
-import { location, startRouter } from "../../router";
+import { go, location, startRouter } from "../../router";
 import { routes } from "../../routes";
+import { followAnnouncement } from "../../state/announcement";
 import { checkBuild } from "../../state/build";
 import { startLive } from "../../state/live";
 import { checkSession, session, startSession } from "../../state/session";
+import { startPage } from "../../state/startPage";
+import { startTicketCount } from "../../state/tickets";
 import { startClock } from "../../time/clock";
 import { startCaptures } from "../../video/recorded/captures";
 import { saveKeptStreets } from "../login/firstStreets";
@@ -39,9 +42,17 @@ export async function start(token: string | null): Promise<void> {
   keepFocus();
   startLive();
   startCaptures();
+  startTicketCount();
   announceEvents();
+  followAnnouncement();
   followBuilds();
   linkWindows();
+  effect(() => {
+    // With a query it is an address of the fleet.
+    const { path, query } = location.value;
+    if (session.value && path === "/" && query.size === 0 && startPage() !== "/fleet")
+      go(startPage(), { replace: true });
+  });
   effect(() => applyTheme(session.value?.attributes["console.theme"]));
   // A page out of the back/forward cache may be one of before a log-out, here or in another page.
   window.addEventListener("pageshow", (event) => {

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
 import { FilterBar } from "../../parts/FilterBar";
-import { Icon } from "../../parts/Icon";
+import { SearchField } from "../../parts/SearchField";
 import { go } from "../../router";
 import { VehiclePicker } from "../fleet/VehiclePicker";
 import { addressOf, type Filters, KINDS, SPANS } from "./library";
@@ -24,27 +24,23 @@ export function LibraryFilter({ filters }: { filters: Filters }) {
         count={setIn(filters)}
         class="library-filter"
         lead={
-          <div class="search">
-            <Icon name="search" size={18} />
-            <input
-              ref={field}
-              type="search"
-              aria-label={t("library.search")}
-              placeholder={t("common.search")}
-              maxLength={100}
-              value={text}
-              onInput={({ currentTarget: { value } }) => {
-                setText(value);
-                clearTimeout(timer.current);
-                timer.current = window.setTimeout(
-                  () => go(addressOf({ ...filters, text: value.trim() }), { replace: true }),
-                  REST_MS,
-                );
-              }}
-              onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
-            />
+          <SearchField
+            field={field}
+            label={t("library.search")}
+            maxLength={100}
+            value={text}
+            onText={(value) => {
+              setText(value);
+              clearTimeout(timer.current);
+              timer.current = window.setTimeout(
+                () => go(addressOf({ ...filters, text: value.trim() }), { replace: true }),
+                REST_MS,
+              );
+            }}
+            onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+          >
             <kbd>/</kbd>
-          </div>
+          </SearchField>
         }
       >
         <VehiclePicker

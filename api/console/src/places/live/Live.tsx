@@ -5,6 +5,7 @@ import { toast } from "../../parts/Toast";
 import { go, location } from "../../router";
 import { chooseVehicle, chosenElsewhere } from "../../state/linkedWindows";
 import { fullScreen, Tile } from "../../video/Tile";
+import { speakByKey } from "../../video/talk/talk";
 import {
   columnsOf,
   type Layout,
@@ -63,8 +64,10 @@ export default function Live() {
     if (all.length > MOST_TILES) toast(t("live.full"), "bad");
     show(all.slice(0, MOST_TILES));
   }
+  const focused = tiles.find((tile) => writeTile(tile) === focus) ?? tiles[0];
   useKeys("player", {
     fullScreen: () => fullScreen(wall.current),
+    talk: (_, event) => focused !== undefined && speakByKey(focused, event),
     sound: () => show(tiles, { heard: sound ? "" : focus || (tiles[0] ? writeTile(tiles[0]) : "") }),
     camera: (key) => {
       const tile = tiles[Number(key) - 1];
@@ -74,7 +77,6 @@ export default function Live() {
     },
   });
 
-  const focused = tiles.find((tile) => writeTile(tile) === focus) ?? tiles[0];
   return (
     <div class="live">
       <WallBar tiles={tiles} layout={layout} onAdd={add} onLayout={(as) => show(tiles, { as })} />

@@ -6,6 +6,7 @@ import { position } from "../../state/fleet";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import { usePlace } from "../fleet/place";
+import "./whereabouts.css";
 
 /** How fast a vehicle is, where, and how old that is, in a line. */
 export function Whereabouts({ deviceId }: { deviceId: number }) {

@@ -34,6 +34,29 @@ test("a wrong password is refused, and the right one leads to the address that w
   expect(page.address).toBe("/account");
 });
 
+test("who does not read the language chooses another, which this browser keeps until the account says one", async () => {
+  const server = closed();
+  const page = await openPage("/account", server);
+  await page.user.selectOptions(await screen.findByLabelText("Language"), "Português (Portugal)");
+  await screen.findByRole("button", { name: "Entrar" });
+  expect(document.documentElement.lang).toBe("pt-PT");
+  await page.fill("E-mail", CLERK.email);
+  await page.fill("Palavra-passe", PASSWORD);
+  await page.click("button", "Entrar");
+  await screen.findByRole("heading", { name: "Conta" });
+  server.user = { ...CLERK, attributes: { language: "en" } };
+  await openPage("/account", server);
+  await screen.findByRole("heading", { name: "Account" });
+});
+
+test("where the server forces its language none is offered", async () => {
+  const server = closed();
+  server.answer("getServer", serverOf({ forceSettings: true, attributes: { language: "pt" } }));
+  await openPage("/account", server);
+  await screen.findByRole("button", { name: "Entrar" });
+  expect(screen.queryByLabelText("Língua")).toBeNull();
+});
+
 test("who has no one-time codes where they are demanded sets them up first, and then goes on", async () => {
   const server = closed();
   const limited = { ...CLERK, totpNeeded: true };

@@ -53,7 +53,7 @@ async function part(name: string): Promise<HTMLElement> {
 
 test("what was edited alone is saved, with the version that was seen", async () => {
   const server = withSettings();
-  const page = await openPage("/server", server);
+  const page = await openPage("/admin/server", server);
   const mail = await part("Mail");
   await page.user.type(within(mail).getByLabelText("Host"), "mail.example.org");
   await page.user.clear(within(mail).getByLabelText("Port"));
@@ -74,7 +74,7 @@ test("what was edited alone is saved, with the version that was seen", async () 
 test("a refusal is said beside the field that it names, and what was typed stays", async () => {
   const server = withSettings();
   server.answer("changeServerSettings", refusal(400, "mail.port: 99999 is more than 65535"));
-  const page = await openPage("/server", server);
+  const page = await openPage("/admin/server", server);
   const mail = await part("Mail");
   const port = within(mail).getByLabelText("Port");
   await page.user.clear(port);
@@ -91,7 +91,7 @@ test("a login of long ago gives the password, and another one's change is shown 
     refusal(400, "currentPassword: needed to change positions.retention_days; or log in again"),
     refusal(400, "settings was changed: it is at version 5, you sent 4"),
   ];
-  const page = await openPage("/server", server);
+  const page = await openPage("/admin/server", server);
   server.answer("changeServerSettings", () => answers.shift() ?? { sections: [] });
   const kept = await part("How long things are kept");
   await page.fill("Positions (days)", "30");
@@ -136,7 +136,7 @@ test("what the file or the environment has is shown and cannot be edited, and wh
     "mail.password": { value: "********", source: "environment", changeable: false },
     "captures.quota_bytes": { value: 5, source: "database" },
   });
-  const page = await openPage("/server", server);
+  const page = await openPage("/admin/server", server);
   const mail = await part("Mail");
   expect(within(mail).getByLabelText("Host")).toHaveProperty("disabled", true);
   expect(mail.textContent).toContain("Set in the configuration file, which wins.");
@@ -152,7 +152,7 @@ test("what the file or the environment has is shown and cannot be edited, and wh
 
 test("the streets of the map are one choice of two settings", async () => {
   const server = withSettings();
-  const page = await openPage("/server", server);
+  const page = await openPage("/admin/server", server);
   const map = await part("Map");
   const sends = async (expected: object) => {
     await page.user.click(within(map).getByRole("button", { name: "Save" }));
@@ -182,7 +182,7 @@ test("the streets of the map are one choice of two settings", async () => {
 
 test("a part that is set up is tested, and what came of it is said", async () => {
   const server = withSettings(4, {}, ["mail"]);
-  const page = await openPage("/server", server);
+  const page = await openPage("/admin/server", server);
   const mail = await part("Mail");
   server.answer("testServerSettings", { result: "admin@example.org" });
   await page.user.click(within(mail).getByRole("button", { name: "Test" }));
@@ -193,11 +193,36 @@ test("a part that is set up is tested, and what came of it is said", async () =>
   expect(screen.getAllByRole("button", { name: "Test" })).toHaveLength(1);
 });
 
+test("what settings mean is said in the language of the reader, and names stay as they are", async () => {
+  const server = withSettings();
+  server.user = userOf({ administrator: true, attributes: { language: "de" } });
+  await openPage("/admin/server", server);
+  const mail = await part("E-Mail");
+  const port = await within(mail).findByText(/^Port des Mailservers/);
+  expect(port.textContent).toBe("Port des Mailservers. 0: 465 mit tls, 587 mit starttls, 25 mit none.");
+  expect([...port.querySelectorAll("code")].map((name) => name.textContent)).toEqual([
+    "tls",
+    "starttls",
+    "none",
+  ]);
+  const kept = await part("Aufbewahrungsdauer");
+  within(kept).getByLabelText("Positionen (Tage)");
+  expect((await part("Karte")).textContent).toContain("Durch Kommas getrennt.");
+});
+
+test("a setting that the page does not know yet is told in the words of the server, which are English", async () => {
+  const server = withSettings();
+  const section = { name: "mail", description: "", testable: false, settings: [settingOf("new")] };
+  server.answer("getServerSettings", answerOf<"getServerSettings">({ sections: [section] }, { ETag: '"4"' }));
+  await openPage("/admin/server", server);
+  expect((await screen.findByText("What new changes.")).lang).toBe("en");
+});
+
 test("others neither see the place nor find it", async () => {
   const server = withSettings();
   server.user = userOf({ administrator: false });
-  await openPage("/server", server);
-  await screen.findByText("Only administrators change the settings of the server.");
-  expect(screen.queryByRole("link", { name: "Server" })).toBeNull();
+  await openPage("/admin/server", server);
+  await screen.findByText("You may not see this section of the administration.");
+  expect(screen.queryByRole("link", { name: "Settings" })).toBeNull();
   expect(server.asked("getServerSettings")).toEqual([]);
 });

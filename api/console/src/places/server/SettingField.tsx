@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
-import { t } from "../../i18n/translate";
+import { hasText, t } from "../../i18n/translate";
 import { Check, Field, Select } from "../../parts/Field";
+import { NamesIn } from "./NamesIn";
 import { type ChangeableSetting, labelOf, meaningOf, typed, type Value, written } from "./settings";
 
 interface SettingFieldProps {
@@ -62,6 +63,7 @@ function Input({ setting, label, shown, error, onChange }: InputProps) {
         onChange={onChange}
         disabled={disabled}
         error={error}
+        translate={setting.type === "boolean"}
       />
     );
   }
@@ -97,9 +99,16 @@ function About({
   return (
     <p class="field-hint" id={id}>
       {/* The words of the server are English. */}
-      <span {...(isServers && { lang: "en" })}>{text}</span>{" "}
-      {value && <span class="setting-default">{t("server.default", { value })} </span>}
-      {heldIn(setting)} {children}
+      <span {...(isServers && { lang: "en" })}>
+        <NamesIn text={text} />
+      </span>{" "}
+      {setting.type === "list" && `${t("server.commas")} `}
+      {value && (
+        <span class="setting-default">
+          <NamesIn text={t("server.default", { value })} />{" "}
+        </span>
+      )}
+      <NamesIn text={heldIn(setting)} /> {children}
     </p>
   );
 }
@@ -107,14 +116,15 @@ function About({
 function defaultOf(setting: ChangeableSetting): string {
   if (setting.secret) return "";
   if (typeof setting.default === "boolean") return wordOf(String(setting.default));
+  if (setting.unit === "bytes") return inBytes(Number(setting.default));
   const text = written(setting.default);
-  return setting.unit === "bytes" ? inBytes(Number(setting.default)) : text;
+  return text && typeof setting.default !== "number" ? `\`${text}\`` : text;
 }
 
-/** Where a setting is held, if it is not at its default. */
+/** Where a setting is held, if it is not at its default; with names in backticks. */
 export function heldIn(setting: ChangeableSetting): string {
   if (setting.source === "file") return t("server.inFile");
-  if (setting.source === "environment") return t("server.inEnvironment", { name: setting.variable });
+  if (setting.source === "environment") return t("server.inEnvironment", { name: `\`${setting.variable}\`` });
   if (!setting.changeable) return t("server.secretElsewhere");
   return setting.source === "database" ? t("server.setHere") : "";
 }
@@ -125,7 +135,8 @@ function wordOf(value: string): string {
 }
 
 function unitOf(label: string, { unit }: ChangeableSetting): string {
-  return unit ? `${label} (${unit})` : label;
+  const key = `unit.${unit}`;
+  return unit ? `${label} (${hasText(key) ? t(key) : unit})` : label;
 }
 
 function inBytes(bytes: number): string {

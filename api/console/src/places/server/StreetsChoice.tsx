@@ -1,6 +1,7 @@
 import { useId } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import { Field } from "../../parts/Field";
+import { NamesIn } from "./NamesIn";
 import { KINDS, type Streets } from "./streets";
 import "./streets.css";
 
@@ -8,7 +9,7 @@ interface StreetsChoiceProps {
   value: Streets;
   onChange: (value: Streets) => void;
   disabled?: boolean;
-  /** Where it is held. */
+  /** Where it is held; with names in backticks. */
   held?: string;
   /** Why the address or the file was refused. */
   error?: string | undefined;
@@ -48,7 +49,11 @@ export function StreetsChoice({ value, onChange, disabled = false, held, error }
           )}
         </div>
       ))}
-      {held && <p class="field-hint">{held}</p>}
+      {held && (
+        <p class="field-hint">
+          <NamesIn text={held} />
+        </p>
+      )}
     </fieldset>
   );
 }

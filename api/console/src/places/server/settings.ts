@@ -66,11 +66,11 @@ export function labelOf(section: string, setting: ChangeableSetting): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** What a setting changes, in the words of the server where the page has none. */
+/** What a setting changes, with names in backticks; in the words of the server if it is newer than the page. */
 export function meaningOf(section: string, setting: ChangeableSetting): { text: string; isServers: boolean } {
-  const key = `server.about.${section}.${setting.name}`;
+  const key = `meaning.${section}.${setting.name}`;
   if (hasText(key)) return { text: t(key), isServers: false };
-  return { text: setting.description.replaceAll("`", ""), isServers: true };
+  return { text: setting.description, isServers: true };
 }
 
 /** The setting that a refusal is about, such as `mail.port`, and what is said of it. */

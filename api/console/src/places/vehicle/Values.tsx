@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Position } from "../../api/types";
 import { attributeWords } from "../../format/attributeWords";
-import { t } from "../../i18n/translate";
+import { compareNames, t } from "../../i18n/translate";
 import { Skeleton } from "../../parts/Late";
 import { style } from "../../state/session";
 import { cameraNumber } from "../../video/cameraNames";
@@ -30,7 +30,7 @@ export function Values({ of }: { of: Position }) {
   const { attributeName, attributeText, shownKeys } = words;
   const names = shownKeys(of).filter((name) => !HIDDEN.has(name));
   const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
-  names.sort((a, b) => rank(a) - rank(b) || attributeName(a).localeCompare(attributeName(b)));
+  names.sort((a, b) => rank(a) - rank(b) || compareNames(attributeName(a), attributeName(b)));
   if (names.length === 0) return null;
   const shown = all ? names : names.slice(0, FEW);
   return (

@@ -5,6 +5,7 @@ import { Icon } from "../../parts/Icon";
 import { Tabs } from "../../parts/Tabs";
 import { go } from "../../router";
 import { device, position } from "../../state/fleet";
+import { may } from "../../state/session";
 import { vehicleActs } from "./acts";
 import { StatusMark } from "./StatusMark";
 import "./vehicle.css";
@@ -14,6 +15,19 @@ export function VehicleHeader({ id, chosen }: { id: number; chosen: string }) {
   const found = device(id).value;
   const acts = vehicleActs();
   const name = found?.name ?? "";
+  const tabs = acts.map(({ key, label, icon, to }) => ({
+    key: `${key}`,
+    label: t(label),
+    icon,
+    href: to(id),
+  }));
+  if (may("administer"))
+    tabs.push({
+      key: "messages",
+      label: t("vehicle.messages"),
+      icon: "list",
+      href: `/vehicles/${id}/messages`,
+    });
   useKeys("vehicle", {
     back: () => go(`/vehicles/${id}`),
     live: () => goTo("live"),
@@ -37,12 +51,7 @@ export function VehicleHeader({ id, chosen }: { id: number; chosen: string }) {
       </Link>
       <h1>{name || "\u00a0"}</h1>
       {found && <StatusMark of={found} at={position(id).value} />}
-      <Tabs
-        label={t("vehicle.tabs", { name })}
-        chosen={chosen}
-        onChoose={go}
-        tabs={acts.map((act) => ({ key: act.key, label: t(act.label), icon: act.icon, href: act.to(id) }))}
-      />
+      <Tabs label={t("vehicle.tabs", { name })} chosen={chosen} onChoose={go} tabs={tabs} />
     </header>
   );
 }

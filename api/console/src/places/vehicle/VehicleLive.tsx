@@ -10,6 +10,7 @@ import { device, loadDevice, position } from "../../state/fleet";
 import { useLoaded } from "../../state/responseCache";
 import { camerasOf } from "../../video/channels";
 import { fullScreen, Tile } from "../../video/Tile";
+import { speakByKey } from "../../video/talk/talk";
 import { columnsOf, wallAddress } from "../../video/tiles";
 import { vehicleMap } from "../live/mapShown";
 import { VehicleMapAside } from "../live/VehicleMapAside";
@@ -69,6 +70,7 @@ function Cameras({ id }: { id: number }) {
     camera: (key) => alone(Number(key)),
     sound: () => show(shown, sound ? 0 : focus),
     fullScreen: () => fullScreen(wall.current),
+    talk: (_, event) => speakByKey({ deviceId: id, camera: focus }, event),
   });
 
   if (cameras.length === 0) {

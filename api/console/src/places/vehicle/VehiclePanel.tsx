@@ -24,6 +24,7 @@ import { usePlace } from "../fleet/place";
 import { lastHeard } from "../fleet/stateText";
 import { vehicleState } from "../fleet/vehicleState";
 import { vehicleActs } from "./acts";
+import { imageOf } from "./deviceImage";
 import { StatusMark } from "./StatusMark";
 import { Values } from "./Values";
 import { VehicleActs } from "./VehicleActs";
@@ -33,6 +34,7 @@ import "./vehicle.css";
 export function VehiclePanel({ id }: { id: number }) {
   const details = useLoaded(`device ${id}`, (signal) => loadDevice(id, signal));
   const found = device(id).value;
+  const image = found && imageOf(found);
   const acts = vehicleActs();
   const back = () => go(withQuery("/fleet", location.value.query));
   const toAct = (key: string) => () => {
@@ -45,6 +47,7 @@ export function VehiclePanel({ id }: { id: number }) {
   return (
     <aside class="vehicle-panel" aria-label={t("vehicle.panel")}>
       <header>
+        {image && <img class="vehicle-image" src={image} alt="" />}
         <h1 tabIndex={-1}>{found?.name ?? (missing ? t("vehicle.panel") : "\u00a0")}</h1>
         <button
           type="button"

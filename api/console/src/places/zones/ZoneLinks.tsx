@@ -3,9 +3,9 @@ import type { Group, User } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { Icon } from "../../parts/Icon";
 import { type Pick, Picker } from "../../parts/Picker";
-import { deviceIds, deviceNow } from "../../state/fleet";
 import { read, useLoaded } from "../../state/responseCache";
 import { may } from "../../state/session";
+import { vehicleChoices } from "../../state/vehicleChoices";
 import type { Editing, LinkKind } from "./editing";
 
 interface ZoneLinksProps {
@@ -20,16 +20,17 @@ export function ZoneLinks({ editing, disabled }: ZoneLinksProps) {
   const users = useLoaded(`users ${manages}`, () =>
     manages ? read<User[]>("/users", { excludeAttributes: true }) : Promise.resolve([]),
   );
-  const vehicles = deviceIds.value.flatMap((id) => {
-    const found = deviceNow(id);
-    return found ? [{ id, name: found.name, note: found.uniqueId }] : [];
-  });
   const pick = (items: readonly (Group | User)[] | undefined) =>
     (items ?? []).map((item) => ({ id: item.id, name: item.name ?? ("email" in item ? item.email : "") }));
   return (
     <>
       <LinkList kind="groupId" items={pick(groups.value)} editing={editing} disabled={disabled} />
-      <LinkList kind="deviceId" items={vehicles} editing={editing} disabled={disabled} />
+      <LinkList
+        kind="deviceId"
+        items={vehicleChoices(editing.links.value.deviceId)}
+        editing={editing}
+        disabled={disabled}
+      />
       {manages && <LinkList kind="userId" items={pick(users.value)} editing={editing} disabled={disabled} />}
       <p class="field-hint">{t("zone.linksHint")}</p>
     </>

@@ -7,6 +7,7 @@ import { Icon } from "../../parts/Icon";
 import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { Rows } from "../../parts/Rows";
+import { SearchField } from "../../parts/SearchField";
 import { go, location, withQuery } from "../../router";
 import { may } from "../../state/session";
 import { reloadZones, zonesProblem } from "../../state/zones";
@@ -50,28 +51,24 @@ export function ZoneList({ zones, chosen, onOpen, onShow, onFold }: ZoneListProp
   return (
     <section class="zone-list drawer-list" aria-label={t("zone.list")}>
       <div class="zone-tools">
-        <div class="search">
-          <Icon name="search" size={18} />
-          <input
-            ref={search}
-            type="search"
-            aria-label={t("zone.search")}
-            placeholder={t("common.search")}
-            value={keyword}
-            onInput={(event) => {
-              setAt(-1);
-              go(addressOf(location.peek().path, event.currentTarget.value), { replace: true });
-            }}
-            onKeyDown={(event) => {
-              if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-                event.preventDefault();
-                step(event.key === "ArrowDown" ? 1 : -1);
-              } else if (event.key === "Enter") open(Math.max(0, current));
-              else if (event.key === "Escape") event.currentTarget.blur();
-            }}
-          />
+        <SearchField
+          field={search}
+          label={t("zone.search")}
+          value={keyword}
+          onText={(text) => {
+            setAt(-1);
+            go(addressOf(location.peek().path, text), { replace: true });
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+              event.preventDefault();
+              step(event.key === "ArrowDown" ? 1 : -1);
+            } else if (event.key === "Enter") open(Math.max(0, current));
+            else if (event.key === "Escape") event.currentTarget.blur();
+          }}
+        >
           <FoldButton onFold={onFold} />
-        </div>
+        </SearchField>
         {may("edit") && (
           <fieldset class="zone-kinds">
             <legend>{t("zone.draw")}</legend>

@@ -1,9 +1,7 @@
-import type { Calendar } from "../../api/types";
+import { CalendarPicker } from "../../calendars/CalendarPicker";
 import { speedIn, speedSign } from "../../format/units";
 import { t } from "../../i18n/translate";
 import { Check, Field } from "../../parts/Field";
-import { Picker } from "../../parts/Picker";
-import { read, useLoaded } from "../../state/responseCache";
 import { style } from "../../state/session";
 import type { Editing } from "./editing";
 import { NumberField } from "./NumberField";
@@ -13,7 +11,6 @@ const FIRST_COLOR = "#0b6b63";
 
 /** Color, speed limit, calendar and description. */
 export function ZoneRules({ editing, disabled }: { editing: Editing; disabled: boolean }) {
-  const calendars = useLoaded("calendars", () => read<Calendar[]>("/calendars", { excludeAttributes: true }));
   const { calendarId, description, attributes } = editing.record.value;
   const color = colorOf(attributes.color);
   const knots =
@@ -48,13 +45,13 @@ export function ZoneRules({ editing, disabled }: { editing: Editing; disabled: b
         disabled={disabled}
         onChange={(value) => editing.setAttribute("speedLimit", value === null ? undefined : value / factor)}
       />
-      <Picker
+      <CalendarPicker
         label={t("zone.calendar")}
-        items={(calendars.value ?? []).map(({ id, name }) => ({ id, name }))}
-        value={calendarId || null}
+        value={calendarId}
         noneLabel={t("zone.always")}
+        name={editing.record.value.name}
         disabled={disabled}
-        onChange={(id) => editing.set({ calendarId: Number(id ?? 0) })}
+        onChange={(id) => editing.set({ calendarId: id })}
       />
       <p class="field-hint">{t("zone.calendarHint")}</p>
       <Field

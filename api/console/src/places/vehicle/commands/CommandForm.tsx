@@ -85,14 +85,15 @@ export function CommandForm({ id, offer, onBack, onSend }: CommandFormProps) {
   );
 }
 
-interface EntryProps {
+export interface EntryProps {
   field: CommandField;
   value: string;
   refusal: string | undefined;
   onInput: (value: string) => void;
 }
 
-function Entry({ field, value, refusal, onInput }: EntryProps) {
+/** A field of a command. */
+export function Entry({ field, value, refusal, onInput }: EntryProps) {
   const id = useId();
   const hint = field.hint && t(field.hint);
   if (field.kind !== "lines") {

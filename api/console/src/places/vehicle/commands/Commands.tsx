@@ -13,6 +13,7 @@ import { may } from "../../../state/session";
 import { VehicleHeader } from "../VehicleHeader";
 import { Chooser, type Offer } from "./Chooser";
 import { CommandForm } from "./CommandForm";
+import { History } from "./History";
 import { Log } from "./Log";
 import { Question } from "./Question";
 import { Queue } from "./Queue";
@@ -45,6 +46,7 @@ export default function Commands({ params }: { params: Record<string, string> })
           <div class={`commands-side${some ? " some" : ""}`}>
             <Log id={id} />
             <Queue id={id} />
+            {may("reports") && <History id={id} />}
           </div>
         </div>
       )}
@@ -52,8 +54,18 @@ export default function Commands({ params }: { params: Record<string, string> })
   );
 }
 
+interface SendingProps {
+  id: number;
+  name: string;
+  offers: readonly Offer[];
+  /** The ticket that it is done for. */
+  ticketId?: number;
+  /** Called when a command is on its way. */
+  onSent?: () => void;
+}
+
 /** Choose, fill in, and, where it is dangerous, be asked. */
-function Sending({ id, name, offers }: { id: number; name: string; offers: readonly Offer[] }) {
+export function Sending({ id, name, offers, ticketId, onSent }: SendingProps) {
   const [chosen, setChosen] = useState<Offer | null>(null);
   const [draft, setDraft] = useState<Draft | null>(null);
   const [keep, setKeep] = useState(true);
@@ -61,7 +73,7 @@ function Sending({ id, name, offers }: { id: number; name: string; offers: reado
   function send({ name: what, body }: Draft) {
     setChosen(null);
     setDraft(null);
-    void sendCommand(id, what, body);
+    void sendCommand(id, what, ticketId ? { ...body, ticketId } : body).then(onSent);
   }
   function submit(made: Draft) {
     if (made.dangerous) setDraft(made);
@@ -112,7 +124,7 @@ function queueing(keep: boolean): { noQueue?: true } {
 }
 
 /** Saved commands first, then the types that the vehicle takes, if the user may send any. */
-async function readOffers(id: number, signal: AbortSignal): Promise<readonly Offer[]> {
+export async function readOffers(id: number, signal: AbortSignal): Promise<readonly Offer[]> {
   const [saved, types] = await Promise.all([
     get<Command[]>("/commands/send", { deviceId: id }, signal),
     may("anyCommand") ? get<CommandType[]>("/commands/types", { deviceId: id }, signal) : [],

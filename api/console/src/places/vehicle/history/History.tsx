@@ -7,11 +7,13 @@ import { Empty } from "../../../parts/Empty";
 import { FilterBar } from "../../../parts/FilterBar";
 import { Problem } from "../../../parts/Problem";
 import { spanText, TimeField } from "../../../parts/TimeField";
+import { hasTouch } from "../../../parts/touch";
 import { go, location, withQuery } from "../../../router";
 import { device, loadDevice } from "../../../state/fleet";
 import { useLoaded } from "../../../state/responseCache";
 import { style } from "../../../state/session";
 import { now } from "../../../time/clock";
+import { localText, readLocal } from "../../../time/local";
 import { instantText, type SpanText } from "../../../time/spans";
 import { VehicleHeader } from "../VehicleHeader";
 import { askedSpan, askedText, dayOf } from "./historyQuery";
@@ -106,6 +108,18 @@ function Spans({ id }: { id: number }) {
                   {t("time.week")}
                 </button>
               </div>
+              {hasTouch && span && (
+                <input
+                  type="time"
+                  class="history-moment"
+                  aria-label={t("time.goTo")}
+                  onChange={(event) => {
+                    const day = localText(span.from, zone).slice(0, -"00:00".length);
+                    const at = readLocal(day + event.currentTarget.value, zone);
+                    if (at !== null) chooseMoment(at);
+                  }}
+                />
+              )}
               {span && <Save deviceId={id} span={span} />}
             </>
           }

@@ -25,7 +25,7 @@ export function Save({ deviceId, span }: { deviceId: number; span: Span }) {
         Excel
       </a>
       <span>{t("history.saveAs")}</span>
-      {["csv", "gpx", "kml"].map((format) => (
+      {["csv", "gpx", "kml", "kmz"].map((format) => (
         <a key={format} class="button" href={file(format)} download>
           {format.toUpperCase()}
         </a>

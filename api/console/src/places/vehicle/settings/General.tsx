@@ -7,7 +7,7 @@ import { style } from "../../../state/session";
 import { instantOfLocal, localTime, type Settings } from "./values";
 
 /** Icons of other clients; a vehicle may have another one. */
-const CATEGORIES = [
+export const CATEGORIES = [
   "car",
   "van",
   "truck",

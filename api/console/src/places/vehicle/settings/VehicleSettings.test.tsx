@@ -1,8 +1,8 @@
-import { screen, waitFor, within } from "@testing-library/preact";
+import { fireEvent, screen, waitFor, within } from "@testing-library/preact";
 import { expect, test } from "vitest";
 import type { Device } from "../../../api/types";
 import { openPage } from "../../../testing/page";
-import { deviceOf, serverOf, userOf } from "../../../testing/records";
+import { deviceOf, positionOf, serverOf, userOf } from "../../../testing/records";
 import { answerOf, FakeServer, refusal } from "../../../testing/server";
 
 /** A server with a vehicle of which each edit is another version. */
@@ -116,6 +116,83 @@ test("who may not change vehicles has no settings", async () => {
   server.user = userOf({ administrator: false, deviceReadonly: true });
   await openPage("/vehicles/9/settings", server);
   await screen.findByText("You may not change vehicles.");
-  await screen.findByRole("link", { name: "Commands" });
-  expect(screen.queryByRole("link", { name: "Settings" })).toBeNull();
+  const tabs = within(await screen.findByRole("navigation", { name: /^Parts of/ }));
+  await tabs.findByRole("link", { name: "Commands" });
+  expect(tabs.queryByRole("link", { name: "Settings" })).toBeNull();
+});
+
+test("what was counted goes on from what is entered, in the reader's units", async () => {
+  const server = withVan();
+  server.user = userOf({ attributes: { distanceUnit: "mi" } });
+  server.positions = [positionOf(9, { attributes: { totalDistance: 160_934.4, hours: 7_200_000 } })];
+  server.answer("setAccumulators", null);
+  const page = await openPage("/vehicles/9/settings", server);
+  const distance = await screen.findByLabelText<HTMLInputElement>("Distance, mi");
+  expect(distance.value).toBe("100");
+  expect(screen.getByLabelText<HTMLInputElement>("Engine hours").value).toBe("2");
+  const act = screen.getByRole("button", { name: "Count from here" });
+  expect(act).toHaveProperty("disabled", true);
+  await page.fill("Engine hours", "-1");
+  expect(act).toHaveProperty("disabled", true);
+  await page.fill("Engine hours", "3.5");
+  await page.user.click(act);
+  await screen.findByText("Saved");
+  expect(server.asked("setAccumulators")[0]?.body).toEqual({ hours: 12_600_000 });
+  server.answer("setAccumulators", refusal(400, "the device has no position yet"));
+  await page.fill("Distance, mi", "200");
+  await page.user.click(act);
+  await screen.findByText("The device has no position yet.");
+  await page.expectAccessible();
+});
+
+test("a vehicle that was never heard of has counted nothing", async () => {
+  await openPage("/vehicles/9/settings", withVan());
+  await screen.findByRole("heading", { name: "Delete positions" });
+  expect(screen.queryByRole("heading", { name: "What was counted" })).toBeNull();
+});
+
+test("the positions of a span are deleted after a question", async () => {
+  const server = withVan();
+  server.answer("deletePositions", null);
+  const page = await openPage("/vehicles/9/settings", server);
+  const part = within(
+    (await screen.findByRole("heading", { name: "Delete positions" })).closest("section") ?? document.body,
+  );
+  const act = part.getByRole("button", { name: "Delete positions…" });
+  fireEvent.input(part.getByLabelText("From"), { target: { value: "2026-06-15T10:00" } });
+  fireEvent.input(part.getByLabelText("To"), { target: { value: "2026-06-15T09:00" } });
+  expect(act).toHaveProperty("disabled", true);
+  fireEvent.input(part.getByLabelText("To"), { target: { value: "2026-06-15T11:00" } });
+  await waitFor(() => expect(act).toHaveProperty("disabled", false));
+  await page.user.click(act);
+  const question = await screen.findByRole("dialog");
+  await page.user.click(within(question).getByRole("button", { name: "Delete" }));
+  await screen.findByText("The positions were deleted");
+  const [asked] = server.asked("deletePositions");
+  expect(Object.fromEntries(asked?.query ?? [])).toEqual({
+    deviceId: "9",
+    from: "2026-06-15T10:00:00.000Z",
+    to: "2026-06-15T11:00:00.000Z",
+  });
+});
+
+test("a picture is uploaded when it is chosen, refused in words, and the vehicle's once that is saved", async () => {
+  const server = withVan();
+  server.answer("saveDeviceImage", () => refusal(415, "this is no picture"));
+  const page = await openPage("/vehicles/9/settings", server);
+  const field = await screen.findByLabelText<HTMLInputElement>("File");
+  await page.user.upload(field, new File(["no"], "a.png", { type: "image/png" }));
+  expect((await screen.findByRole("alert")).textContent).toBe("This is no picture.");
+  server.answer("saveDeviceImage", "device.png");
+  await page.user.upload(field, new File(["\u0089PNG"], "b.png", { type: "image/png" }));
+  const picture = await screen.findByRole<HTMLImageElement>("img", { name: "Van 9" });
+  expect(new URL(picture.src).pathname).toBe("/api/media/van9/device.png");
+  await page.expectAccessible();
+  await page.click("button", "Save");
+  await waitFor(() => expect(server.devices[0]?.attributes.deviceImage).toBe("device.png"));
+  expect(server.devices[0]?.attributes.plate).toBe("007");
+
+  await page.click("button", "Remove the picture");
+  await page.click("button", "Save");
+  await waitFor(() => expect(server.devices[0]?.attributes).not.toHaveProperty("deviceImage"));
 });

@@ -15,8 +15,11 @@ import { VehicleHeader } from "../VehicleHeader";
 import { Attributes } from "./Attributes";
 import { CameraNames } from "./CameraNames";
 import { ChangedMeanwhile } from "./ChangedMeanwhile";
+import { Counters } from "./Counters";
+import { DeletePositions } from "./DeletePositions";
 import { DeleteVehicle } from "./DeleteVehicle";
 import { General } from "./General";
+import { Picture } from "./Picture";
 import { type OtherAttribute, otherAttributes, type Settings, settingsOf, withOthers } from "./values";
 import "./settings.css";
 
@@ -40,6 +43,12 @@ export default function VehicleSettings({ params }: { params: Record<string, str
       )}
       {may("editDevices") && read.value && <OtherLogins id={id} />}
       {may("editDevices") && read.value && <Form key={id} read={settingsOf(read.value.value)} />}
+      {may("editDevices") && read.value && (
+        <div class="settings" key={`more ${id}`}>
+          <Counters id={id} />
+          {may("edit") && <DeletePositions id={id} name={name} />}
+        </div>
+      )}
     </div>
   );
 }
@@ -102,6 +111,7 @@ function Form({ read }: { read: Settings }) {
       }}
     >
       <General settings={edited} onChange={(changes) => setEdited({ ...edited, ...changes })} />
+      <Picture settings={edited} onChange={(attributes) => setEdited({ ...edited, attributes })} />
       <CameraNames
         key={`cameras ${round}`}
         settings={edited}

@@ -6,6 +6,7 @@ import { speedIn } from "../../../format/units";
 import type { Key } from "../../../i18n/translate";
 import { instantOf, wallOf } from "../../../time/zones";
 import { CAMERAS } from "../../../video/cameraNames";
+import { IMAGE } from "../deviceImage";
 
 /** The fields of a device that are edited; all others are the server's. */
 export type Settings = Omit<Device, "status" | "lastUpdate" | "positionId">;
@@ -65,6 +66,7 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   ...KNOWN.map((each) => each.name),
   ZONE_ATTRIBUTE,
   CAMERAS,
+  IMAGE,
 ]);
 
 /** A known attribute as it is entered; empty where it is not set. */

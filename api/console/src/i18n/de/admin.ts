@@ -1,0 +1,51 @@
+import type { admin as english } from "../en/admin";
+import type { TextsLike } from "../translate";
+
+export const admin = {
+  "admin.mayNot": "Diesen Bereich der Verwaltung dürfen Sie nicht sehen.",
+  "admin.users": "Benutzer",
+  "admin.usersText": "Wer sich anmelden darf, was jeder darf und wo er angemeldet ist.",
+  "admin.groups": "Gruppen",
+  "admin.groupsText": "Fahrzeuge als Baum, um sie gemeinsam zuzuteilen.",
+  "admin.links": "Verknüpfungen",
+  "admin.linksText":
+    "Welcher Benutzer, welche Gruppe und welches Fahrzeug was hat, selbst oder durch eine Gruppe.",
+  "admin.settings": "Einstellungen",
+  "admin.settingsText": "E-Mail, Karten, Anmeldungen, Aufbewahrung und wie viel Benutzer speichern dürfen.",
+  "admin.helpdeskText": "Firmen, deren Leute Tickets beantworten: Teams, Prioritäten, Ablauf und Regeln.",
+  "admin.devices": "Fahrzeuge",
+  "admin.devicesText": "Alle Fahrzeuge in einer Tabelle: mehrere ändern, Dateien, Gruppen, Archiv.",
+  "admin.drivers": "Fahrer",
+  "admin.driversText": "Wer fährt: Namen, Schlüssel und Karten, und wer gerade was fährt.",
+  "admin.maintenance": "Wartung",
+  "admin.maintenanceText": "Was nach Strecke, Stunden oder Datum fällig ist und was erledigt wurde.",
+  "admin.orders": "Aufträge",
+  "admin.ordersText": "Was von wo nach wo gebracht wird.",
+  "admin.attributes": "Berechnete Attribute",
+  "admin.attributesText": "Werte, die Ausdrücke aus jeder Position machen.",
+  "admin.commands": "Gespeicherte Befehle",
+  "admin.commandsText":
+    "Befehle, die mit einem Druck, von Zeitplänen und Benachrichtigungen gesendet werden.",
+  "admin.group.people": "Personen",
+  "admin.group.vehicles": "Fahrzeuge",
+  "admin.group.automation": "Automatik",
+  "admin.group.server": "Server",
+  "admin.notifications": "Benachrichtigungen",
+  "admin.notificationsText":
+    "Welche Ereignisse wen erreichen, und wodurch: diese Seite, E-Mail, SMS. Mit einer Probe an den Ereignissen von gestern.",
+  "admin.statistics": "Statistik",
+  "admin.statisticsText": "Anfragen, aktive Benutzer und Fahrzeuge und Nachrichten jedes Tages.",
+  "admin.actors": "Innere Teile",
+  "admin.actorsText":
+    "Die laufenden Teile des Servers als Baum: was wartet, was neu gestartet wurde. Für die Suche nach Fehlern.",
+  "admin.status": "Zustand",
+  "admin.statusText": "Ob der Server arbeitet: Platte, Speicher, Datenbank, Server des Clusters. Neustart.",
+  "admin.storage": "Speicherplatz",
+  "admin.storageText": "Was Platz braucht, was wächst und wie lange es aufbewahrt wird.",
+  "admin.audit": "Protokoll",
+  "admin.auditText": "Wer was getan hat, wann und von wo.",
+  "admin.backup": "Sicherung und Schlüssel",
+  "admin.backupText": "Alles als eine Datei holen, und den Schlüssel wechseln, der Anmeldungen signiert.",
+  "admin.announcement": "Ankündigung",
+  "admin.announcementText": "Was alle Benutzer auf ihren Seiten sehen, und Nachrichten an viele.",
+} satisfies TextsLike<typeof english>;

@@ -1,0 +1,41 @@
+import type { share as english } from "../en/share";
+import type { TextsLike } from "../translate";
+
+export const share = {
+  "share.share": "Freigeben",
+  "share.title": "{name} freigeben",
+  "share.what": "Was",
+  "share.group": "Gruppe {name}",
+  "share.for": "Wie lange",
+  "share.hours": { one: "{count} Stunde", other: "{count} Stunden" },
+  "share.days": { one: "{count} Tag", other: "{count} Tage" },
+  "share.until": "Endet {time}",
+  "share.seen": "Was der Gast sieht",
+  "share.seenVehicle": "Wo {name} ist, wie schnell und ob online, fortlaufend",
+  "share.seenGroup": "Dasselbe von allen Fahrzeugen von {name}, auch von später hinzukommenden",
+  "share.seenLive": "Live-Video der Kameras",
+  "share.seenNothing": "Kein anderes Fahrzeug und keinen Ihrer Bereiche dieser Konsole",
+  "share.make": "Link erstellen",
+  "share.link": "Link",
+  "share.picture": "Der Link als QR-Code",
+  "share.once": "Wer diesen Link hat, kann ihn öffnen, bis er endet. Er wird nur jetzt gezeigt.",
+  "share.list": "Jetzt freigegeben",
+  "share.none": "Nichts ist freigegeben.",
+  "share.times": "seit {issued}, bis {expires}",
+  "share.end": "Beenden",
+  "share.gone": "Kein Zugriff mehr",
+  "share.links": "Freigabelinks",
+  "share.linksText":
+    "Links, mit denen Gäste ein Fahrzeug oder eine Gruppe sehen. Um einen zu erstellen, öffnen Sie ein Fahrzeug und wählen Sie Freigeben.",
+  "share.guest": "Für Sie freigegeben",
+  "share.shared": "Freigegebene Fahrzeuge",
+  "share.all": "Alle freigegebenen Fahrzeuge",
+  "share.nothing": "Zurzeit ist hier kein Fahrzeug.",
+  "share.over": "Dieser Link ist beendet",
+  "share.overText": "Er ist abgelaufen oder wurde zurückgezogen. Bitten Sie den Absender um einen neuen.",
+  "share.invited": "Diesen Link als Gast öffnen?",
+  "share.invitedText":
+    "Sie sind als {name} angemeldet. Der Link zeigt, was für den Gast freigegeben ist, und meldet Sie in diesem Browser ab.",
+  "share.stay": "Angemeldet bleiben",
+  "share.follow": "Abmelden und öffnen",
+} satisfies TextsLike<typeof english>;

@@ -1,0 +1,41 @@
+import type { share as english } from "../en/share";
+import type { TextsLike } from "../translate";
+
+export const share = {
+  "share.share": "Compartir",
+  "share.title": "Compartir {name}",
+  "share.what": "Qué",
+  "share.group": "Grupo {name}",
+  "share.for": "Durante cuánto tiempo",
+  "share.hours": { one: "{count} hora", other: "{count} horas" },
+  "share.days": { one: "{count} día", other: "{count} días" },
+  "share.until": "Termina {time}",
+  "share.seen": "Qué verá el invitado",
+  "share.seenVehicle": "Dónde está {name}, a qué velocidad y si está en línea, según cambie",
+  "share.seenGroup": "Lo mismo de todos los vehículos de {name}, también de los que se incorporen después",
+  "share.seenLive": "Video en vivo de sus cámaras",
+  "share.seenNothing": "Ningún otro vehículo ni ninguna sección suya de esta consola",
+  "share.make": "Crear un enlace",
+  "share.link": "Enlace",
+  "share.picture": "El enlace como código QR",
+  "share.once": "Quien tenga este enlace puede abrirlo hasta que termine. Solo se muestra ahora.",
+  "share.list": "Compartido ahora",
+  "share.none": "No hay nada compartido.",
+  "share.times": "desde {issued}, hasta {expires}",
+  "share.end": "Terminar",
+  "share.gone": "Ya no es suyo",
+  "share.links": "Enlaces compartidos",
+  "share.linksText":
+    "Enlaces con los que los invitados ven un vehículo o un grupo. Para crear uno, abra un vehículo y elija Compartir.",
+  "share.guest": "Compartido con usted",
+  "share.shared": "Vehículos compartidos",
+  "share.all": "Todos los vehículos compartidos",
+  "share.nothing": "De momento no hay ningún vehículo aquí.",
+  "share.over": "Este enlace terminó",
+  "share.overText": "Caducó o se retiró. Pida otro a quien se lo envió.",
+  "share.invited": "¿Abrir este enlace como invitado?",
+  "share.invitedText":
+    "Tiene la sesión abierta como {name}. El enlace muestra lo compartido con su invitado y cierra su sesión en este navegador.",
+  "share.stay": "Seguir con la sesión",
+  "share.follow": "Salir y abrirlo",
+} satisfies TextsLike<typeof english>;

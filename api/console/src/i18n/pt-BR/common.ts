@@ -1,0 +1,30 @@
+import type { common as portugal } from "../pt/common";
+import type { TextsLike } from "../translate";
+
+export const common: Partial<TextsLike<typeof portugal>> = {
+  "common.save": "Salvar",
+  "common.saved": "Salvo",
+  "common.delete": "Excluir",
+  "common.loading": "Carregando",
+  "common.search": "Buscar",
+  "common.noMatch": "Nenhum resultado.",
+  "common.zone": "Horários de {zone}",
+  "table.columns": "Colunas",
+  "table.select": "Selecionar",
+  "table.all": "Selecionar tudo",
+  "table.total": "{count} no total",
+  "common.zoneOther": "Horários de {zone}, que não é o fuso deste navegador",
+  "time.unknown": "Não entendido. Exemplos: 14:32, ontem 8, seg 8-12, -2h",
+  "time.wider": "Reduzir o zoom",
+  "problem.unsent": "Sem conexão. Nada foi enviado; tente de novo quando ela voltar.",
+  "problem.database": "O servidor está ocupado ou sem acesso ao banco de dados.",
+  "problem.missing": "Não existe, ou você não tem acesso.",
+  "problem.refused": "O servidor recusou (status {status}).",
+  "problem.wait": { one: "Tente de novo em {count} segundo.", other: "Tente de novo em {count} segundos." },
+  "status.moving": "Em movimento",
+  "status.silent": "Sem comunicação",
+  "status.about.moving": "Online e em movimento pela última posição, dos últimos dois minutos",
+  "status.about.standing": "Online e parado pela última posição",
+  "status.about.silent": "Sem comunicação há algum tempo, embora não tenha se desconectado",
+  "status.about.offline": "A conexão terminou",
+};

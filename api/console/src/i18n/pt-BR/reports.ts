@@ -1,0 +1,52 @@
+import { reports as portugal } from "../pt/reports";
+import type { TextsLike } from "../translate";
+
+export const reports: TextsLike<typeof portugal> = {
+  ...portugal,
+  "report.kind.stops": "Paradas",
+  "report.kind.drivers": "Motoristas",
+  "report.kind.idling": "Marcha lenta",
+  "report.kind.route": "Trajeto",
+  "report.kind.combined": "Trajeto e eventos",
+  "report.kind.presence": "Quem esteve lá",
+  "report.by.driver": "Motorista",
+  "report.driver": "Motorista",
+  "report.startOdometer": "Hodômetro inicial",
+  "report.endOdometer": "Hodômetro final",
+  "report.odometer": "Hodômetro",
+  "report.driving": "Em movimento",
+  "report.idling": "Marcha lenta",
+  "report.brakings": "Frenagens bruscas",
+  "report.drivingLeft": "Direção restante",
+  "report.dailyLeft": "Direção diária restante",
+  "report.outside": "Fora da faixa",
+  "report.time": "Horário",
+  "report.contact": "Contato",
+  "report.status": "Status",
+  "report.status.online": "On-line",
+  "report.status.offline": "Off-line",
+  "report.noDriver": "Motorista desconhecido",
+  "report.cut": {
+    one: "É mostrada a primeira {count} linha. A planilha e o arquivo CSV têm todas.",
+    other: "São mostradas as primeiras {count} linhas. A planilha e o arquivo CSV têm todas.",
+  },
+  "report.workbook": "Planilha",
+  "report.mail": "Enviar para mim por e-mail",
+  "report.mailed": "A planilha será enviada a você por e-mail.",
+  "report.stopped": {
+    one: "{count} linha tinha sido lida quando você parou.",
+    other: "{count} linhas tinham sido lidas quando você parou.",
+  },
+  "report.needsZone": "Quais zonas?",
+  "report.needsZoneText": "Escolha as zonas cujas visitas você quer ver.",
+  "report.emptyText": "Escolha outro período ou outros veículos.",
+  "report.noneScheduledText":
+    "Um relatório agendado é enviado por e-mail, como link, quando termina um dia, uma semana ou outro período de um calendário.",
+  "report.deleteScheduled": "Excluir {name}",
+  "report.deleteScheduledText": "Ele não será mais enviado por e-mail.",
+  "report.howOftenHint":
+    "O relatório é do dia, da semana ou do tempo de um calendário que terminou, e é enviado quando termina.",
+  "report.kinds": "Eventos",
+  "report.readAll": "Ler tudo",
+  "report.ofCalendar": "Quando terminam horas de um calendário",
+};
