@@ -101,10 +101,14 @@ def test_two_servers_are_one_for_rights_and_commands(start_server, database_url,
             assert eventually(lambda: client.post("/commands/send", json=command).status_code == 202)
             assert peer.messages(lambda message: getattr(message, "message_id", 0) == 0x8300)
 
-            # Both have them in their logs.
-            logs = [each.get(f"/commands/log?deviceId={device['id']}").json() for each in (client, other)]
-            assert logs[0] == logs[1]
-            assert [(each["attributes"]["data"], each["state"]) for each in logs[0]] == [(text, "SENT")] * 2
+            # Both have them in their logs, once both have been sent.
+            sent = [(text, "SENT")] * 2
+
+            def logged(each):
+                log = each.get(f"/commands/log?deviceId={device['id']}").json()
+                return [(entry["attributes"]["data"], entry["state"]) for entry in log] == sent and log
+
+            assert eventually(lambda: logged(client)) == eventually(lambda: logged(other))
 
             # Each server shows the video of a device at the other one.
             folder = f"/stream/{device['id']}/1/"
