@@ -38,6 +38,22 @@ _NEWEST = _newest("($11::text[] = '{}' or review ->> 'state' = any($11))")
 _OPEN = _newest("review ->> 'state' = 'OPEN'")
 """By the index of what waits for review."""
 
+
+def _older(states: str) -> str:
+    """Return SQL for the devices that have an event in a span, its end excluded, each with its newest one."""
+    return f"""
+        select wanted.device_id, latest.event_time from unnest($1::bigint[]) as wanted (device_id)
+        cross join lateral (
+            select event_time from events
+            where device_id = wanted.device_id and event_time >= $2 and event_time < $3 and {states}
+            order by event_time desc limit 1
+        ) latest
+    """  # noqa: S608 - constant names
+
+
+_OLDER = _older("true")
+_OLDER_OPEN = _older("review ->> 'state' = 'OPEN'")
+
 PICTURE_TIME = timedelta(minutes=5)
 """Before and after an event, in which a picture belongs to it."""
 # Pictures come as events of their own, some time after the alarm that they are of.
@@ -76,18 +92,17 @@ async def newest(
     None is all.
 
     Many devices are read in steps from `now` or the end, each longer than the one before, so that little is
-    read where there are enough events near it.
+    read where there are enough events near it. Each step goes on with the devices that have older events.
     """
     geofences, maintenance = (None, None) if visible is None else map(list, visible)
     found: list[Event] = []
     is_open = set(states) == {"OPEN"}
     step = FIRST_STEP_OF_OPEN if is_open else FIRST_STEP
-    if len(device_ids) <= FEW_DEVICES:
-        step = end - start
     # What is dated ahead belongs to the first step.
     last = max(start, min(end, now))
     while True:
-        begin = last - min(step, last - start)
+        is_whole = len(device_ids) <= FEW_DEVICES or last - start <= step
+        begin = start if is_whole else last - step
         rows = await q.fetch(
             _OPEN if is_open else _NEWEST,
             list(device_ids),
@@ -105,8 +120,12 @@ async def newest(
         found += map(TABLE.from_row, rows)
         if len(found) >= limit or begin <= start:
             return found
+        older = await q.fetch(_OLDER_OPEN if is_open else _OLDER, list(device_ids), start, begin)
+        if not older:
+            return found
+        device_ids = [row[0] for row in older]
         # Ids are positive, so that the next step ends before this one began.
-        end, last, before_id, step = begin, begin, 0, step * STEP_GROWTH
+        end, last, before_id, step = begin, max(row[1] for row in older), 0, step * STEP_GROWTH
 
 
 async def pictures_of(q: Queries, found: Sequence[Event]) -> dict[int, str]:

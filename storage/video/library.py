@@ -108,6 +108,21 @@ _NEWEST = f"""
         order by time desc, source desc, id desc limit $7
     )
 """  # noqa: S608 - constants
+# Devices with an entry of a span without its end, listed or not, and the time of the newest.
+_OLDER = """
+    select device_id, time from unnest($1::bigint[]) as wanted (device_id)
+    cross join lateral (
+        select greatest(
+            (select max(event_time) from events where type = 'media'
+                and events.device_id = wanted.device_id and event_time >= $2 and event_time < $3),
+            (select max(started_at) from captures
+                where captures.device_id = wanted.device_id and started_at >= $2 and started_at < $3),
+            (select max(stills.time) from stills
+                where stills.device_id = wanted.device_id and stills.time >= $2 and stills.time < $3)
+        ) as time
+    ) as latest
+    where time is not null
+"""
 _KEPT = f"""
     with found as (
         select entry.* from kept_files kept
@@ -168,22 +183,28 @@ async def newest(
     """Return the newest entries of devices in a span, both ends included; at most `limit`.
 
     Only those behind the place `after`, of these kinds, and with `kept` only those that users keep. Many
-    devices are read in steps from the end, each longer than the one before.
+    devices are read in steps from the end, each longer than the one before, and each with the devices that
+    have something older.
     """
     place = after if after is not None and after.time <= end else Place(end, _LAST, 0)
     if kept:
         arguments = (list(device_ids), start, *place, list(kinds), limit)
         return [_entry(row) for row in await q.fetch(_KEPT + _SELECT, *arguments)]
     found: list[MediaEntry] = []
-    step = FIRST_STEP if len(device_ids) > FEW_DEVICES else end - start
+    step, last = FIRST_STEP, place.time
     while True:
-        begin = start if place.time - start <= step else place.time - step
+        is_whole = len(device_ids) <= FEW_DEVICES or last - start <= step
+        begin = start if is_whole else last - step
         arguments = (list(device_ids), begin, *place, list(kinds), limit - len(found))
         found += [_entry(row) for row in await q.fetch(_NEWEST + _SELECT, *arguments)]
         if len(found) >= limit or begin <= start:
             return found
+        older = await q.fetch(_OLDER, list(device_ids), start, begin)
+        if not older:
+            return found
+        device_ids = [row[0] for row in older]
         # What is at `begin` was read.
-        place, step = Place(begin, -1, 0), step * STEP_GROWTH
+        place, last, step = Place(begin, -1, 0), max(row[1] for row in older), step * STEP_GROWTH
 
 
 async def of_event(

@@ -15,6 +15,7 @@ import { useMap } from "../map/useMap";
 import { ZonesButton } from "../map/ZonesButton";
 import { zonesShown } from "../map/zonesShown";
 import { Here } from "./Here";
+import { listDrawn } from "./listDrawn";
 import { MapMenu, openVehicle, queryWithout } from "./MapMenu";
 import { MeasureBar } from "./MeasureBar";
 import { PlaceBar } from "./PlaceBar";
@@ -40,7 +41,7 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
   const zones = useZones(shown !== "none");
   const follows = chosen !== null && location.value.query.get("follow") === "1";
   const stage = useMap<VehicleMap>(async (container, given) => {
-    const { openMap } = await import("../../map/vehicleMap");
+    const [{ openMap }] = await Promise.all([import("../../map/vehicleMap"), listDrawn()]);
     const asked = readView(location.peek().query.get("at"));
     return openMap(container, {
       ...given,
