@@ -40,7 +40,7 @@ def test_an_engine_is_stopped_after_a_question(server, visitor, van):
     page = guest.page
     guest.log_in("/fleet")
     # Job 7: four clicks, the answer to the question among them.
-    page.get_by_role("link", name=re.compile("Van 401")).click()
+    page.get_by_role("link", name=re.compile("^Van 401")).click()
     page.get_by_role("complementary", name="Vehicle").get_by_role("link", name="Commands").click()
     choose(page, "Stop the engine")
     question = page.get_by_role("dialog", name="Stop the engine?")

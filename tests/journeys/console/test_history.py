@@ -150,7 +150,7 @@ def test_a_day_by_keys_and_by_clicks(server, visitor, device, eventually):
     # Job 6 in four clicks.
     guest.draw_no_maps()
     guest.open("/fleet")
-    page.get_by_role("link", name=re.compile("Courier")).click()
+    page.get_by_role("link", name=re.compile("^Courier")).click()
     page.get_by_role("link", name="History").click()
     page.get_by_role("button", name="Yesterday").click()
     with page.expect_download() as saved:
