@@ -259,9 +259,10 @@ async def test_what_was_stored_late_counts_at_once_here_and_in_turn_at_another_s
     async with running(driver_hours_warning=0.0):
         await time.settle()
     await time.passes(600 * 60)
+    # Turns are of devices that have driven.
+    await fleet.drive(one, 90, 95)
+    await fleet.drive(two, 90, 95, card="bob")
     async with running(driver_hours_warning=0.0) as system:
-        await fleet.drive(one, 90, 95)
-        await fleet.drive(two, 90, 95, card="bob")
         await time.settle()
         await time.passes(120, step=60)
         # There had been no reception: what was driven until hours ago is stored now.
