@@ -145,7 +145,7 @@ def test_the_map_shows_a_vehicle_where_it_is_and_opens_and_follows_it(server, vi
     guest.log_in(f"/fleet?at={ZOOM}/{CENTER[0]}/{CENTER[1]}")
     view = MapView(page)
     # The first steps have a link of the name until the position is there.
-        row = page.get_by_role("link", name=re.compile("^Courier"))
+    row = page.get_by_role("link", name=re.compile("^Courier"))
     expect(row).to_contain_text("Moving")
     eventually(lambda: view.is_marked(view.at(*first)))
     report(*second)
