@@ -7,8 +7,9 @@ the requests, so that a peer may send the next one earlier.
 import abc
 import re
 from collections import deque
-from collections.abc import Sequence
-from typing import ClassVar, Final
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import ClassVar, Final, NamedTuple
 from urllib.parse import parse_qs
 
 import h11
@@ -16,6 +17,7 @@ import h11
 from motorpool.codecs.devices.base import DeviceCodec, add_positions
 from motorpool.codecs.devices.framing import rejected
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.http_heads import REQUEST_LINE, read_headers
 from motorpool.codecs.reports import (
     ImmediateReply,
     Login,
@@ -28,6 +30,8 @@ from motorpool.codecs.reports import (
 MAX_HEAD_BYTES = 16 * 1024
 """Request line and headers."""
 MAX_BODY_BYTES = 256 * 1024
+MAX_PLAIN_BYTES = 4 * 1024
+"""A longer request is read by h11: of the heads of shorter ones it is remembered what they say."""
 MAX_PIPELINED = 16
 """Requests of one peer that wait for answers."""
 
@@ -53,12 +57,22 @@ _REASONS = {
 _NOT_STORED = b"the server cannot store this now; send it again"
 
 
+class HttpRequest(NamedTuple):
+    """The head of a request."""
+
+    method: bytes
+    target: bytes
+    headers: Mapping[bytes, bytes]
+    """By name in lower case."""
+
+
 class Exchange:
     """One request and, later, its answer."""
 
     __slots__ = ("answer", "content_type", "http", "seen_at", "unknown_status")
 
-    def __init__(self, http: h11.Connection, content_type: str) -> None:
+    def __init__(self, http: h11.Connection | None, content_type: str) -> None:
+        """`http` writes the answer; None: that is an answer to a GET or POST, after which others follow."""
         self.http = http
         self.content_type = content_type
         self.unknown_status = 400
@@ -70,15 +84,27 @@ class Exchange:
     def write(self, status: int, text: bytes, *, last: bool = False) -> None:
         """Encode the answer; after the last one the connection is closed."""
         content_type = self.content_type if status == 200 else "text/plain; charset=utf-8"
+        http = self.http
+        if http is None:
+            retry = b"retry-after: %d\r\n" % RETRY_SECONDS if status == 503 else b""
+            self.answer = b"HTTP/1.1 %d %b\r\ncontent-type: %b\r\ncontent-length: %d\r\n%b\r\n%b" % (
+                status,
+                _REASONS[status],
+                content_type.encode(),
+                len(text),
+                retry,
+                text,
+            )
+            return
         headers = [("content-type", content_type), ("content-length", str(len(text)))]
         if status == 503:
             headers.append(("retry-after", str(RETRY_SECONDS)))
         if last:
             headers.append(("connection", "close"))
         parts = (
-            self.http.send(h11.Response(status_code=status, headers=headers, reason=_REASONS[status])),
-            self.http.send(h11.Data(data=text)) if text else b"",
-            self.http.send(h11.EndOfMessage()),
+            http.send(h11.Response(status_code=status, headers=headers, reason=_REASONS[status])),
+            http.send(h11.Data(data=text)) if text else b"",
+            http.send(h11.EndOfMessage()),
         )
         self.answer = b"".join(part for part in parts if part)
 
@@ -98,7 +124,7 @@ class HttpCodec(DeviceCodec, abc.ABC):
 
     @abc.abstractmethod
     def read_request(
-        self, request: h11.Request, body: bytes, exchange: Exchange
+        self, request: HttpRequest, body: bytes, exchange: Exchange
     ) -> tuple[str, list[PositionReport]]:
         """Return the unique id of the device and its positions; none: the device is only there.
 
@@ -107,7 +133,7 @@ class HttpCodec(DeviceCodec, abc.ABC):
             Ignored: there is nothing in it, not even an identity.
         """
 
-    def read_secret(self, request: h11.Request, body: bytes) -> Secret | None:
+    def read_secret(self, request: HttpRequest, body: bytes) -> Secret | None:
         """Return the parameter `secret` of a request that could be read; None if it has none."""
         del body
         return secret_of(request.target.decode("ascii", "replace").partition("?")[2])
@@ -146,6 +172,9 @@ class HttpCodec(DeviceCodec, abc.ABC):
         if not self._started:
             data = data.lstrip(b"\r\n")  # old clients append it to a body (RFC 9112, section 2.2)
         if not data:
+            return reports
+        if not self._started and (request := _read_plain(data)) is not None:
+            self._serve(request, b"", self._new_exchange(None), reports)
             return reports
         self._started = True
         self._http.receive_data(data)
@@ -236,10 +265,14 @@ class HttpCodec(DeviceCodec, abc.ABC):
     def _complete(self, reports: list[Report]) -> None:
         request, body = self._request, b"".join(self._body)
         assert request is not None
-        exchange = self._new_exchange()
+        exchange = self._new_exchange(self._http)
         rest = self._http.trailing_data[0]
         self._ended = self._http.their_state is h11.MUST_CLOSE
         self._start_next(rest)
+        head = HttpRequest(bytes(request.method), bytes(request.target), dict(request.headers))
+        self._serve(head, body, exchange, reports)
+
+    def _serve(self, request: HttpRequest, body: bytes, exchange: Exchange, reports: list[Report]) -> None:
         try:
             unique_id, positions = self.read_request(request, body, exchange)
         except Ignored:
@@ -249,7 +282,7 @@ class HttpCodec(DeviceCodec, abc.ABC):
         except CodecError as error:
             text = b"" if request.method == b"HEAD" else str(error).encode()
             self._answer(self._request_count, 400, text)
-            reports.append(rejected(error, _without_secret(bytes(request.target))))
+            reports.append(rejected(error, _without_secret(request.target)))
             self._reply(reports)
             return
         # A proxy may send the requests of several peers over one connection.
@@ -264,16 +297,16 @@ class HttpCodec(DeviceCodec, abc.ABC):
         shown = bytes(self._request.target) if self._request else self._http.trailing_data[0]
         error = _without_secret(error.encode()).decode()  # h11 quotes what it cannot read
         reports.append(rejected(error, _without_secret(shown)))
-        self._new_exchange().write(status, error.encode(), last=True)
+        self._new_exchange(self._http).write(status, error.encode(), last=True)
         self._ended = True
         self._start_next(b"")
         self._reply(reports)
 
-    def _new_exchange(self) -> Exchange:
+    def _new_exchange(self, http: h11.Connection | None) -> Exchange:
         if len(self._exchanges) >= MAX_PIPELINED:
             raise CodecError(f"more than {MAX_PIPELINED} requests wait for their answers")
         self._request_count += 1
-        self._exchanges[self._request_count] = exchange = Exchange(self._http, self.content_type)
+        self._exchanges[self._request_count] = exchange = Exchange(http, self.content_type)
         return exchange
 
     def _start_next(self, rest: bytes) -> None:
@@ -310,12 +343,32 @@ class HttpCodec(DeviceCodec, abc.ABC):
             reports.append(ImmediateReply(answer))
 
 
+def parse_parameters(query: str) -> dict[str, list[str]]:
+    """Return the values of the parameters of a query or of a form, in the order of their first ones.
+
+    Raises:
+        ValueError: more than `MAX_PARAMETERS`.
+    """
+    if "%" in query or "+" in query:
+        return parse_qs(query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
+    # Without these there is nothing to decode; `parse_qs` takes several times as long.
+    parts = query.split("&")
+    if len(parts) > MAX_PARAMETERS:
+        raise ValueError("too many parameters")
+    found: dict[str, list[str]] = {}
+    for part in parts:
+        if part:
+            name, _, value = part.partition("=")
+            found.setdefault(name, []).append(value)
+    return found
+
+
 def secret_of(query: str) -> Secret | None:
     """Return the parameter `secret` of a query or of a form."""
     if SECRET not in query:
         return None
     try:
-        values = parse_qs(query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS).get(SECRET)
+        values = parse_parameters(query).get(SECRET)
     except ValueError:
         return None
     return Secret(values[0]) if values else None
@@ -327,3 +380,21 @@ def _without_secret(shown: bytes) -> bytes:
 
 def _new_http() -> h11.Connection:
     return h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+
+
+def _read_plain(data: bytes) -> HttpRequest | None:
+    """Read bytes that are one request without a body, in the form that most have; None for all others."""
+    found = REQUEST_LINE.match(data)
+    if found is None or len(data) > MAX_PLAIN_BYTES:
+        return None
+    headers = _headers_of(data[found.end() :])
+    return None if headers is None else HttpRequest(found[1], found[2], headers)
+
+
+@lru_cache(maxsize=256)
+def _headers_of(lines: bytes) -> Mapping[bytes, bytes] | None:
+    headers = read_headers(lines)
+    if headers is None:
+        return None
+    found = dict(headers)
+    return found if found.get(b"content-length", b"0") == b"0" else None

@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import h11
 import msgspec
 
 from motorpool.codecs.devices.attributes import add_alarms, put
-from motorpool.codecs.devices.http_codec import Exchange, HttpCodec, Ignored
+from motorpool.codecs.devices.http_codec import Exchange, HttpCodec, HttpRequest, Ignored
 from motorpool.codecs.devices.network import access_point, network_of
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
 from motorpool.codecs.numbers import parse_finite
@@ -72,7 +71,7 @@ class OwnTracks(HttpCodec):
     content_type = "application/json"
 
     def read_request(
-        self, request: h11.Request, body: bytes, exchange: Exchange
+        self, request: HttpRequest, body: bytes, exchange: Exchange
     ) -> tuple[str, list[PositionReport]]:
         """Read the object of a POST; other types than locations and transitions only say that it is there."""
         exchange.unknown_status = 404
@@ -116,13 +115,13 @@ class OwnTracks(HttpCodec):
         return EncodedCommand(text.encode())
 
 
-def _identity(message: Mapping[str, Any], request: h11.Request) -> str:
+def _identity(message: Mapping[str, Any], request: HttpRequest) -> str:
     """Return the topic, else the tracker id, else user and device of the headers."""
     for name in ("topic", "tid"):
         value = message.get(name)
         if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
             return str(value).strip()
-    headers = dict(request.headers)
+    headers = request.headers
     user, device = (headers.get(name, b"").decode("latin-1").strip() for name in (b"x-limit-u", b"x-limit-d"))
     return f"owntracks/{user}/{device}" if user and device else ""
 

@@ -4,9 +4,7 @@
 
 from collections.abc import Sequence
 
-import h11
-
-from motorpool.codecs.devices.http_codec import Exchange, HttpCodec, secret_of
+from motorpool.codecs.devices.http_codec import Exchange, HttpCodec, HttpRequest, secret_of
 from motorpool.codecs.devices.osmand.json_body import read_json
 from motorpool.codecs.devices.osmand.query import read_query
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
@@ -21,7 +19,7 @@ class OsmAnd(HttpCodec):
     commands = frozenset(("custom",))
 
     def read_request(
-        self, request: h11.Request, body: bytes, exchange: Exchange
+        self, request: HttpRequest, body: bytes, exchange: Exchange
     ) -> tuple[str, list[PositionReport]]:
         """Read the JSON form, or the parameters of the query or of a form."""
         if request.method not in (b"GET", b"POST"):
@@ -32,7 +30,7 @@ class OsmAnd(HttpCodec):
         unique_id, report = read_query(_query(request, body))
         return unique_id, [report]
 
-    def read_secret(self, request: h11.Request, body: bytes) -> Secret | None:
+    def read_secret(self, request: HttpRequest, body: bytes) -> Secret | None:
         """Return the parameter `secret`: of the query, or where there is none of the form."""
         return super().read_secret(request, body) if _is_json(request) else secret_of(_query(request, body))
 
@@ -50,11 +48,11 @@ class OsmAnd(HttpCodec):
         return EncodedCommand(text.encode(errors="replace"))
 
 
-def _is_json(request: h11.Request) -> bool:
-    kind = dict(request.headers).get(b"content-type", b"")
+def _is_json(request: HttpRequest) -> bool:
+    kind = request.headers.get(b"content-type", b"")
     return kind.partition(b";")[0].strip().lower() == b"application/json"
 
 
-def _query(request: h11.Request, body: bytes) -> str:
+def _query(request: HttpRequest, body: bytes) -> str:
     """Return the parameters of the query, or where there are none those of a form."""
     return request.target.decode("ascii", "replace").partition("?")[2] or body.decode("utf-8", "replace")

@@ -4,9 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qs
 
-from motorpool.codecs.devices.http_codec import MAX_PARAMETERS, SECRET
+from motorpool.codecs.devices.http_codec import MAX_PARAMETERS, SECRET, parse_parameters
 from motorpool.codecs.devices.network import access_point, cell_tower, network_of
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.numbers import parse_finite, parse_real, parse_whole
@@ -45,7 +44,7 @@ def read_query(query: str) -> tuple[str, PositionReport]:
         CodecError: no id, or a malformed number or time.
     """
     try:
-        fields = parse_qs(query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
+        fields = parse_parameters(query)
     except ValueError:
         raise CodecError(f"more than {MAX_PARAMETERS} parameters") from None
     if not fields.keys().isdisjoint(_GPSLOGGER_MARKS):
