@@ -2,8 +2,9 @@
 answered without Quart's tasks and contexts (docs/decisions/0301).
 """
 
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import lru_cache, partial
 from typing import Any
 
 import trio
@@ -18,12 +19,15 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter, IntegerConverter
 
 from motorpool.api.http.common_headers import CommonHeaders
+from motorpool.api.http.fast_path import HeaderLines, RequestHeaders
 from motorpool.api.http.request_body import BodyRequest, RequestBody
 from motorpool.api.http.tcp_server import disconnect_scope
 
 Answer = Callable[[Request, dict[str, int | str]], Awaitable[Response]]
 """Answers a request with these path parameters, errors included."""
 _READS = frozenset(("GET", "HEAD"))
+_MATCHES, _MATCHED_LENGTH = 1024, 200
+"""Paths, up to that length, of which it is remembered what they match."""
 _BODY_HEADERS = frozenset((b"content-length", b"transfer-encoding"))
 
 
@@ -54,7 +58,6 @@ class HttpScope(TrioASGIHTTPConnection):
     async def __call__(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Serve the request until it is answered, or the client disconnects."""
         request = self._create_request_from_scope(send)
-        assert isinstance(request, BodyRequest)
         if self.scope["method"] in _READS and _BODY_HEADERS.isdisjoint(
             name for name, _ in self.scope["headers"]
         ):
@@ -66,6 +69,24 @@ class HttpScope(TrioASGIHTTPConnection):
             nursery.start_soon(self._take_body, request.body, receive, connected)
             await self._serve(request, send, connected, has_body=True)
             nursery.cancel_scope.cancel()
+
+    def _create_request_from_scope(self, send: ASGISendCallable) -> BodyRequest:
+        scope, lines = self.scope, self.scope["headers"]
+        if scope["http_version"] < "1.1" or not scope["path"].startswith("/"):
+            request = super()._create_request_from_scope(send)
+            assert isinstance(request, BodyRequest)
+            return request
+        return BodyRequest(
+            scope["method"],
+            scope["scheme"],
+            scope["path"],
+            scope["query_string"],
+            lines.shared if isinstance(lines, HeaderLines) else RequestHeaders(lines),
+            scope["root_path"],
+            scope["http_version"],
+            scope,
+            max_content_length=self.app.config["MAX_CONTENT_LENGTH"],
+        )
 
     async def _take_body(
         self, body: RequestBody, receive: ASGIReceiveCallable, connected: trio.CancelScope
@@ -101,7 +122,7 @@ class HttpScope(TrioASGIHTTPConnection):
 
     async def _send_whole(self, send: ASGISendCallable, event: ASGISendEvent) -> None:
         if event["type"] == "http.response.start":
-            event["headers"] = self.app.common_headers.add(self.scope, event["headers"])
+            event["headers"] = self.app.common_headers.add(self.scope, list(event["headers"]))
         with trio.CancelScope(shield=True):
             await send(event)
         if event["type"] == "http.response.body" and event.get("more_body"):
@@ -126,6 +147,7 @@ class Application(QuartTrio):
         self.common_headers = common_headers or CommonHeaders()
         self._prefix = prefix
         self._operations: dict[tuple[str, str], Answer] = {}
+        self._match_again = lru_cache(maxsize=_MATCHES)(self._match)
 
     def add_operation(self, method: str, rule: str, name: str, answer: Answer) -> None:
         """Have a method of the paths of a URL rule answered by a function."""
@@ -139,11 +161,13 @@ class Application(QuartTrio):
         found = None
         # As Quart matches it: the target may be a whole URL, or begin with several slashes.
         if request.path.startswith(self._prefix):
-            try:
-                endpoint, parameters = self.url_map.bind("").match(request.path, request.method)
-                found = self._operations.get((endpoint, request.method))
-            except HTTPException:  # a redirect among them, which Quart answers
-                pass
+            match = self._match_again if len(request.path) <= _MATCHED_LENGTH else self._match
+            with suppress(HTTPException):  # a redirect among them, which Quart answers
+                found, parameters = match(request.path, request.method)
         if found is None:
             return await self.handle_request(request)
         return await found(request, dict(parameters))
+
+    def _match(self, path: str, method: str) -> tuple[Answer | None, Mapping[str, int | str]]:
+        endpoint, parameters = self.url_map.bind("").match(path, method)
+        return self._operations.get((endpoint, method)), parameters

@@ -1,9 +1,10 @@
 """The headers that answers have in common, added where an answer is sent: as bytes, which are made once."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from hypercorn.typing import HTTPScope
 
+from motorpool.api.http.fast_path import HeaderLines
 from motorpool.api.http.origins import Origins, path_of
 
 Headers = list[tuple[bytes, bytes]]
@@ -52,20 +53,22 @@ class CommonHeaders:
             self._of_api += strict
         self._origins = Origins(cors_origin)
 
-    def add(self, scope: HTTPScope, headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    def add(self, scope: HTTPScope, headers: Collection[tuple[bytes, bytes]]) -> Headers:
         """Return the headers of an answer, with names in lower case, and those that are added to them."""
         is_api = path_of(scope["path"]).startswith("/api/")
+        lines = scope["headers"]
+        sent = lines.values if isinstance(lines, HeaderLines) else dict(lines)
         added = [*headers, *(self._of_api if is_api else self._of_pages)]
         # Nobody but the client itself is concerned if it is not a trusted proxy that says so.
-        if self._behind_tls and dict(scope["headers"]).get(b"x-forwarded-proto") == b"https":
+        if self._behind_tls and sent.get(b"x-forwarded-proto") == b"https":
             added += self._behind_tls
         if not is_api:
             return added
-        if b"cache-control" not in dict(added):
+        if not any(name == b"cache-control" for name, _ in headers):
             added.append(_NOT_STORED)
         if scope["method"] == "OPTIONS":
             added.append(_MAX_AGE)
-        origin = dict(scope["headers"]).get(b"origin")
+        origin = sent.get(b"origin")
         if origin is None:
             added.append((_ALLOW_ORIGIN, b"*"))
         elif origin.decode("latin-1") in self._origins:

@@ -91,14 +91,14 @@ class AbortableStream(trio.abc.HalfCloseableStream):
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
         """Send; raises BrokenResourceError if no chunk is taken within the listener's stall time."""
         view = memoryview(data)
-        for start in range(self._send_now(view), len(view), _PIECE_BYTES):
+        for start in range(self.send_now(view), len(view), _PIECE_BYTES):
             with trio.move_on_after(self._listener.stall_seconds) as timeout:
                 await self._stream.send_all(view[start : start + _PIECE_BYTES])
             if timeout.cancelled_caught:
                 self.abort()
                 raise trio.BrokenResourceError("the client takes no bytes")
 
-    def _send_now(self, view: memoryview) -> int:
+    def send_now(self, view: bytes | memoryview) -> int:
         """Send without waiting and return how many bytes were taken; an error recurs in the next send."""
         try:
             return os.write(self.socket.fileno(), view)

@@ -5,16 +5,21 @@ operation has decided to read, at most `AHEAD_BYTES` of it are in memory.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from io import BytesIO
 from typing import Never
 from urllib.parse import parse_qsl
 
 import trio
+from hypercorn.typing import HTTPScope
 from quart_trio.wrappers import TrioRequest
+from werkzeug.datastructures import Headers, MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.formparser import FormDataParser
+from werkzeug.sansio.request import Request as SansIORequest
 
 from motorpool.api.http.errors import BadRequest, BodyTooLarge, Unavailable
+from motorpool.api.http.fast_path import RequestHeaders
 from motorpool.runtime import Signal
 
 AHEAD_BYTES = 64 * 1024
@@ -147,8 +152,50 @@ class RequestBody:
 class BodyRequest(TrioRequest):
     """A request whose `body` is a `RequestBody`; Quart's own ways to read it are not used."""
 
-    body_class = RequestBody  # type: ignore[assignment]
-    body: RequestBody  # type: ignore[assignment]
+    _files = None
+    """No files are parsed, so that Quart has none to close."""
+
+    def __init__(
+        self,
+        method: str,
+        scheme: str,
+        path: str,
+        query_string: bytes,
+        headers: Headers,
+        root_path: str,
+        http_version: str,
+        scope: HTTPScope,
+        *,
+        max_content_length: int | None = None,
+        **_others: object,
+    ) -> None:
+        # Not Quart's constructor: that makes what reads bodies for each request, most of which have none.
+        client = scope.get("client")
+        SansIORequest.__init__(
+            self,
+            method,
+            scheme,
+            scope.get("server"),
+            root_path,
+            path,
+            query_string,
+            headers,
+            client[0] if client else None,
+        )
+        self.http_version = http_version
+        self.scope = scope
+        self._most_bytes = max_content_length
+
+    @cached_property
+    def body(self) -> RequestBody:  # type: ignore[override]  # Quart's is an attribute
+        """The body as it arrives."""
+        return RequestBody(self.content_length, self._most_bytes)
+
+    @cached_property
+    def cookies(self) -> MultiDict[str, str]:  # type: ignore[override]  # werkzeug has another type
+        """The cookies that it brings."""
+        shared = self.headers
+        return shared.cookies if isinstance(shared, RequestHeaders) else super().cookies
 
 
 def parse_form(body: bytes, media_type: str, options: dict[str, str]) -> dict[str, list[str]]:

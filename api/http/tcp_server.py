@@ -5,12 +5,13 @@ Hypercorn itself changes to HTTP/2 on a plain connection whenever a client asks 
 a limit for clients that grant no window (docs/decisions/0132).
 """
 
-import random
 import re
 import zlib
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from math import inf
+from time import perf_counter
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -20,7 +21,8 @@ from h11._receivebuffer import ReceiveBuffer
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.protocol import ws_stream
-from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.protocol.h11 import STREAM_ID, H11Protocol
+from hypercorn.protocol.http_stream import HTTPStream
 from hypercorn.protocol.ws_stream import WSStream
 from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.task_group import _handle as serve_request
@@ -31,20 +33,22 @@ from hypercorn.typing import (
     ASGIReceiveEvent,
     ASGISendEvent,
     ConnectionState,
+    HTTPResponseStartEvent,
+    HTTPScope,
     Scope,
 )
 from hypercorn.utils import parse_socket_addr
 from wsproto.extensions import PerMessageDeflate
 from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol
 
+from motorpool.api.http.connection_timer import ConnectionTimer
+from motorpool.api.http.fast_path import FirstWait, Head, read_head, write_head
 from motorpool.api.http.listening_sockets import AbortableStream
 from motorpool.api.http.origins import path_of
 from motorpool.api.http.time_slices import TimeSlices
 
 _HEAD_START = b"HTTP/1.1 2"
 """First bytes of a head that is always followed by a body or an end of the answer."""
-_JITTER = 0.25
-"""Fraction by which deadlines vary, so that connections opened together do not expire together."""
 _VERSIONS = (b"1.1", b"1.0")
 _WRONG_LINE = re.compile(rb"(?<!\r)\n|\n[ \t]")
 """A line that ends without a CR, or one that begins with a space and so continues the line before."""
@@ -112,62 +116,15 @@ class ConnectionConfig(Config):
         super().__init__()
         self.slices = TimeSlices()
         """Shared by all connections."""
+        self._added_headers: list[tuple[bytes, bytes]] = []
+        self._added_until = -inf
 
-
-class _IdleTimer:
-    """Closes a connection that is idle or does not finish the headers of a request; one task for all its
-    life, not one for each idle period.
-    """
-
-    def __init__(self, server: "HttpConnection") -> None:
-        self._server = server
-        self._scope: trio.CancelScope | None = None
-        self._is_over = False
-        self._is_in_head = False
-        self._jitter = 1 + random.random() * _JITTER  # noqa: S311 - no secret
-
-    async def restart(self, task_group: Any, action: Callable[..., Any]) -> None:  # noqa: ANN401 - Hypercorn's form
-        """Start the timer: no request is in progress."""
-        self._is_in_head = False
-        deadline = trio.current_time() + self._server.config.keep_alive_timeout * self._jitter
-        if self._server.context.terminated.is_set():
-            deadline = -inf
-        if self._scope is None:
-            self._scope = trio.CancelScope(deadline=deadline)
-            task_group.spawn(self._watch, self._scope)
-        else:
-            self._scope.deadline = deadline
-
-    async def stop(self) -> None:
-        """Stop the timer: a request is in progress, or the connection ends."""
-        if self._scope is not None:
-            self._scope.deadline = inf
-
-    def note_bytes(self) -> None:
-        """Note that bytes came: without a request in progress they begin the headers of one."""
-        scope = self._scope
-        if scope is None or scope.deadline == inf or self._is_in_head:
-            return
-        self._is_in_head = True
-        seconds = self._server.config.head_timeout * self._jitter
-        scope.deadline = min(scope.deadline, trio.current_time() + seconds)
-
-    def end(self) -> None:
-        """End the timer's task with the connection."""
-        self._is_over = True
-        if self._scope is not None:
-            self._scope.cancel()
-
-    async def _watch(self, scope: trio.CancelScope) -> None:
-        with scope:
-            await self._server.context.terminated.wait()
-            if scope.deadline == inf:
-                await trio.sleep_forever()  # until the request has ended
-        if not self._is_over:
-            slices = self._server.config.slices
-            await slices.begin()
-            await self._server.close_idle()
-            slices.end()
+    def response_headers(self, protocol: str) -> list[tuple[bytes, bytes]]:
+        """Return the headers that are added to each answer, Date among them, as they were within a second."""
+        now = perf_counter()
+        if now >= self._added_until:
+            self._added_headers, self._added_until = super().response_headers(protocol), now + 1
+        return self._added_headers
 
 
 class _Refused(Exception):
@@ -245,6 +202,63 @@ class Http1Protocol(H11Protocol):
             # Hypercorn has told the client that its message is too long, and would keep the rest of it.
             self._refuse()
 
+    def read_head(self, data: bytes) -> Head | None:
+        """Read a request that may be answered without h11; None where h11 is to handle the bytes."""
+        connection = self.connection
+        if (
+            self.stream is not None
+            or self._has_refused
+            or not isinstance(connection, h11.Connection)
+            or connection.our_state is not h11.IDLE
+            or connection.their_state is not h11.IDLE
+            or len(connection._receive_buffer)  # the beginning of a request
+            or self.keep_alive_requests + 1 >= self.config.keep_alive_max_requests
+            or self.context.terminated.is_set()
+        ):
+            return None
+        return read_head(data)
+
+    def scope_of(self, head: Head) -> HTTPScope:
+        """Return the scope of a request, as Hypercorn makes it."""
+        path, _, query_string = head.target.partition(b"?")
+        return {
+            "type": "http",
+            "http_version": "1.1",
+            "asgi": {"spec_version": "2.1", "version": "3.0"},
+            "method": "GET",
+            "scheme": "https" if self.ssl else "http",
+            "path": unquote(path.decode("ascii")),
+            "raw_path": path,
+            "query_string": query_string,
+            "root_path": self.config.root_path,
+            "headers": head.headers,
+            "client": self.client,
+            "server": self.server,
+            "state": self.connection_state.copy(),  # type: ignore[typeddict-item]  # as Hypercorn has it
+            "extensions": {},
+        }
+
+    def take_over(self, data: bytes, scope: HTTPScope, put: Callable[[ASGIReceiveEvent], Any]) -> HTTPStream:
+        """Have Hypercorn answer a request of these bytes, which is being served, as if h11 had read it."""
+        self.connection.receive_data(data)
+        while self.connection.next_event() is not h11.NEED_DATA:
+            pass  # the request and its end
+        self.keep_alive_requests += 1
+        self.stream = stream = HTTPStream(
+            self.app,
+            self.config,
+            self.context,
+            self.task_group,
+            self.ssl,
+            self.client,
+            self.server,
+            self.stream_send,
+            STREAM_ID,
+        )
+        # The start is for a log of requests, which there is none of.
+        stream.scope, stream.start_time, stream.app_put = scope, 0.0, put
+        return stream
+
     def _refuse(self) -> None:
         """Handle no more bytes, and close the connection.
 
@@ -286,19 +300,101 @@ class _ConnectionContext(WorkerContext):
             await self.ended.wait()
 
 
+class _FastRequest:
+    """A request that was read without h11, and its answer; served in the task that reads the connection."""
+
+    def __init__(self, connection: "HttpConnection", data: bytes, head: Head) -> None:
+        self._connection = connection
+        self._data = data
+        self.scope = connection.protocol.scope_of(head)
+        self._connected = cast("dict[str, Any]", self.scope)[_SCOPE_KEY] = trio.CancelScope()
+        self._start: HTTPResponseStartEvent | None = None
+        self._is_answered = False
+        self._stream: HTTPStream | None = None
+        """Hypercorn's, where that sends the answer."""
+        self._has_received = False
+        self._gone: trio.Event | None = None
+
+    async def receive(self) -> ASGIReceiveEvent:
+        """Return that there is no body, then that the client has disconnected."""
+        if not self._has_received:
+            self._has_received = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+        if not self._connected.cancel_called:
+            self._gone = self._gone or trio.Event()
+            await self._gone.wait()
+        return {"type": "http.disconnect"}
+
+    def disconnect(self) -> None:
+        """End the request: the client has disconnected."""
+        self._connected.cancel()
+        if self._gone is not None:
+            self._gone.set()
+
+    async def send(self, event: ASGISendEvent | None) -> None:
+        """Send the answer if it is whole, else have Hypercorn send it; None: the application has ended."""
+        if self._stream is not None:
+            await self._stream.app_send(event)
+            return
+        if event is None:
+            if not (self._is_answered or self._connected.cancel_called):
+                self._stream = self._take_over()
+                await self._stream.app_send(None)
+            return
+        if event["type"] == "http.response.start" and self._start is None:
+            self._start = event
+            return
+        if self._is_answered:
+            return
+        if event["type"] == "http.response.body" and self._start is not None and not event.get("more_body"):
+            config, body = self._connection.config, event["body"]
+            headers = [*self._start["headers"], *config.response_headers("h11")]
+            head = write_head(self._start["status"], headers, len(body))
+            if head is not None:
+                self._is_answered = True
+                await self._connection.send_answer(head, body)
+                return
+        self._stream = self._take_over()
+        if self._start is not None:
+            await self._stream.app_send(self._start)
+        await self._stream.app_send(event)
+
+    def _take_over(self) -> HTTPStream:
+        self._connection.note_request()
+
+        async def put(event: ASGIReceiveEvent) -> None:
+            if event["type"] == "http.disconnect":
+                self.disconnect()
+
+        return self._connection.protocol.take_over(self._data, self.scope, put)
+
+
 class HttpConnection(TCPServer):
     """One HTTP connection."""
 
     config: ConnectionConfig
+    protocol: Http1Protocol  # type: ignore[assignment]  # of the same two methods
 
     def __init__(self, *arguments: Any) -> None:  # noqa: ANN401 - as the class above has them
         super().__init__(*arguments)
         self._connection_context = _ConnectionContext(self.context)
-        self._idle = _IdleTimer(self)
-        self.idle_task = self._idle  # type: ignore[assignment]  # of the same two methods
+        config = self.config
+        self._timer = ConnectionTimer(
+            close=self._close_idle,
+            terminated=self.context.terminated,
+            keep_alive_seconds=config.keep_alive_timeout,
+            head_seconds=config.head_timeout,
+            read_seconds=config.read_timeout or inf,
+        )
         self._head = b""
+        self._ahead: bytes | None = None
+        """What was received while a request was served; empty: the client has disconnected."""
+        self._watch: trio.CancelScope | None = None
+        """That of the task that receives while a request is served."""
+        self._watch_ended = trio.Event()
         self._transport: AbortableStream
         """The stream below TLS."""
+        self._is_tls = isinstance(self.stream, trio.SSLStream)
         self._read_ended = trio.Event()
         self._linger_ended = trio.Event()
         self._unwanted: int | None = None
@@ -306,8 +402,7 @@ class HttpConnection(TCPServer):
 
     async def run(self) -> None:
         """Serve the connection until either side ends it."""
-        stream = self.stream
-        is_tls = isinstance(stream, trio.SSLStream)
+        stream, is_tls = self.stream, self._is_tls
         try:
             if is_tls:
                 with trio.fail_after(self.config.ssl_handshake_timeout):
@@ -321,7 +416,7 @@ class HttpConnection(TCPServer):
         try:
             async with _RequestTasks() as task_group:
                 self._task_group = task_group
-                self.protocol = Http1Protocol(  # type: ignore[assignment]  # of the same two methods
+                self.protocol = Http1Protocol(
                     self.app,
                     self.config,
                     self._connection_context,
@@ -332,7 +427,8 @@ class HttpConnection(TCPServer):
                     server,
                     self.protocol_send,
                 )
-                await self.idle_task.restart(task_group, self._idle_timeout)
+                self._timer.begin_idle()
+                task_group.spawn(self._timer.run)
                 await self._read_data()
         except (OSError, trio.BrokenResourceError):
             pass  # the client is gone
@@ -340,8 +436,8 @@ class HttpConnection(TCPServer):
             await self._close()
             # What was received is freed now; in cycles of this object and the requests that it served it
             # would stay until garbage is collected.
-            del self.protocol.connection  # type: ignore[attr-defined]  # of Http1Protocol
-            del self.protocol, self.idle_task, self._idle
+            del self.protocol.connection
+            del self.protocol, self._timer
 
     async def protocol_send(self, event: Event) -> None:
         """Send; the head of an answer goes out in one call with the bytes that follow it."""
@@ -356,18 +452,46 @@ class HttpConnection(TCPServer):
             else:
                 await self._send_bytes(head + event.data)
             return
-        if isinstance(event, Updated):
-            if event.idle:
-                self._transport.note_idle()
-            else:
-                self._transport.note_request()
-        await super().protocol_send(event)
+        if not isinstance(event, Updated):
+            await super().protocol_send(event)
+        elif event.idle:
+            self._note_idle()
+        else:
+            self.note_request()
+
+    def note_request(self) -> None:
+        """Note that a request is in progress."""
+        self._transport.note_request()
+        self._timer.end_idle()
+
+    def _note_idle(self) -> None:
+        self._transport.note_idle()
+        self._timer.begin_idle()
+
+    async def send_answer(self, head: bytes, body: bytes) -> None:
+        """Send the whole answer to a request that was not read by h11."""
+        if len(body) > _COPIED_BYTES:
+            await self._send_bytes(head)
+            await self._send_bytes(body)
+        else:
+            await self._send_bytes(head + body)
+        self.protocol.keep_alive_requests += 1
+        if self.context.terminated.is_set():
+            await self.protocol_send(Closed())
+        else:
+            self._transport.note_request()
+            self._note_idle()
 
     async def _send_bytes(self, data: bytes) -> None:
         """Send without a checkpoint if the client takes the bytes at once and no other task is sending."""
         if not data:
             return
         lock = self.send_lock
+        if not (self._is_tls or lock.locked()):
+            sent = self._transport.send_now(data)
+            if sent == len(data):
+                return
+            data = data[sent:]
         if lock.locked():
             await lock.acquire()
         else:
@@ -381,16 +505,12 @@ class HttpConnection(TCPServer):
             lock.release()
 
     async def _read_data(self) -> None:
-        receive, protocol, slices = self.stream.receive_some, self.protocol, self.config.slices
-        seconds = self.config.read_timeout or inf
+        protocol, slices = self.protocol, self.config.slices
         with trio.CancelScope() as patience:
             while True:
-                patience.deadline = trio.current_time() + seconds
-                try:
-                    data = await receive(_RECEIVE_BYTES)
-                except (trio.ClosedResourceError, trio.BrokenResourceError):
-                    break
-                patience.deadline = inf
+                data, self._ahead = self._ahead, None
+                if data is None:
+                    data = await self._receive(patience)
                 if self._unwanted is not None:
                     self._unwanted += len(data)
                     if self._unwanted > _LINGER_BYTES:
@@ -400,18 +520,61 @@ class HttpConnection(TCPServer):
                         break
                     continue
                 await slices.begin()
-                await protocol.handle(RawData(bytes(data)))
+                head = protocol.read_head(data)
+                if head is not None:
+                    await self._serve(_FastRequest(self, data, head))
+                    slices.end()
+                    continue
+                await protocol.handle(RawData(data))
                 slices.end()
                 if not data:
                     break
-                self._idle.note_bytes()
+                self._timer.note_bytes()
         self._read_ended.set()
         await protocol.handle(Closed())
         self._connection_context.ended.set()
-        self._idle.end()
+        self._timer.end()
+
+    async def _receive(self, scope: trio.CancelScope) -> bytes:
+        """Return what comes; nothing: the client has disconnected. `scope` is cancelled after too long."""
+        timer = self._timer
+        timer.begin_read(scope)
+        try:
+            return bytes(await self.stream.receive_some(_RECEIVE_BYTES))
+        except (trio.ClosedResourceError, trio.BrokenResourceError):
+            return b""
+        finally:
+            timer.end_read()
+
+    async def _serve(self, request: _FastRequest) -> None:
+        """Serve a request in this task; once it waits, another one sees whether its client disconnects."""
+        threads = trio.to_thread.run_sync, trio.from_thread.run
+        served = serve_request(self.app, self.config, request.scope, request.receive, request.send, *threads)
+        await FirstWait(served, partial(self._begin_watch, request))
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.cancel()
+            await self._watch_ended.wait()
+
+    def _begin_watch(self, request: _FastRequest) -> None:
+        self.note_request()
+        self._watch, self._watch_ended = trio.CancelScope(), trio.Event()
+        self._task_group.spawn(self._receive_ahead, request, self._watch)
+
+    async def _receive_ahead(self, request: _FastRequest, scope: trio.CancelScope) -> None:
+        """Receive once while a request is served: the next request, or that the client disconnects."""
+        try:
+            with scope:
+                self._ahead = await self._receive(scope)
+            if self._ahead is None and self._watch is scope:
+                self._ahead = b""  # no byte came for too long
+            if self._ahead == b"":
+                request.disconnect()
+        finally:
+            self._watch_ended.set()
 
     async def _close(self) -> None:
-        connection = self.protocol.connection  # type: ignore[attr-defined]  # of Http1Protocol
+        connection = self.protocol.connection
         if connection.their_state is h11.SEND_BODY and not self._read_ended.is_set():
             self._unwanted = 0
             with suppress(OSError, AttributeError, trio.BrokenResourceError, trio.ClosedResourceError):
@@ -423,7 +586,9 @@ class HttpConnection(TCPServer):
                 self._linger_ended.set()
         await super()._close()
 
-    async def close_idle(self) -> None:
-        """Close the connection from the server's side."""
+    async def _close_idle(self) -> None:
+        slices = self.config.slices
+        await slices.begin()
         with trio.CancelScope(shield=True):
             await self._initiate_server_close()
+        slices.end()

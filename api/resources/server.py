@@ -1,7 +1,6 @@
 """The server: settings, health, time zones, and diagnostics for administrators (docs/server.md)."""
 
 import gc
-import shutil
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -12,6 +11,7 @@ import trio
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.files.disk_space import disk_space
 from motorpool.actors.messages.changes import ServerChanged, changed_fields
 from motorpool.actors.words.masking import restore_secrets
 from motorpool.actors.work.stored_calendars import TIME_ZONE, ZONE_FIELDS
@@ -139,8 +139,7 @@ async def _present(call: Call, settings: ServerSettings, version: int) -> Respon
     if call.optional_caller is not None and call.optional_caller.administrator:
         # With an external database the folder may not exist.
         with suppress(OSError):
-            found = await trio.to_thread.run_sync(shutil.disk_usage, call.context.settings.data)
-            space = [found.free, found.total]
+            space = list(disk_space(call.context.settings.data))
     shown = extended(
         Server,
         settings,
