@@ -35,6 +35,8 @@ def answer_by_keys(hand: Hand, scene: Scene) -> float:
 
 def stop_by_hand(hand: Hand, scene: Scene) -> float:
     """Choose the command, and answer the question; the driver of a vehicle that stands is not endangered."""
+    # What stood at the beginning may drive now: of that more is asked.
+    scene.await_vehicles()
     find_by_hand(hand, scene, scene.standing)
     hand.press(hand.page.get_by_role("complementary", name="Vehicle").get_by_role("link", name="Commands"))
     hand.press(hand.page.get_by_role("option", name=re.compile("^Stop the engine")))
@@ -44,6 +46,7 @@ def stop_by_hand(hand: Hand, scene: Scene) -> float:
 
 def stop_by_keys(hand: Hand, scene: Scene) -> float:
     """The same on the vehicle."""
+    scene.await_vehicles()
     find_by_keys(hand, scene, scene.standing)
     hand.acts = 0
     hand.key("c")
