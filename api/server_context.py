@@ -34,6 +34,7 @@ from motorpool.api.auth.login_services import LoginServices
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.configuration.live import LiveSettings
+from motorpool.api.device_json import DeviceJsonCache
 from motorpool.api.http.origins import Origins
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.request_limits import RequestLimits
@@ -151,6 +152,8 @@ class ServerContext:
             monotonic=clock.monotonic,
         )
         """Rows of devices by id."""
+        self.device_json = DeviceJsonCache()
+        """Devices as clients get them, with their status."""
         self.position_json = PositionJsonCache()
         """Positions as clients get them."""
         self.rights_changes = 0

@@ -4,6 +4,7 @@ What a record costs is its length: attributes may have a few bytes or many thous
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import cast
 
 import msgspec
 
@@ -15,7 +16,7 @@ BATCH_BYTES = 256 * 1024
 """JSON of a batch, as far as that is known from the one before: some milliseconds of work."""
 
 Batches = AsyncGenerator[Sequence[msgspec.Raw], None]
-"""Each is a piece of a JSON array."""
+"""Each has pieces of a JSON array, between which commas belong."""
 
 
 class BatchSize:
@@ -25,17 +26,26 @@ class BatchSize:
         self.records = FIRST_BATCH
 
     def encode(self, records: Sequence[object]) -> list[msgspec.Raw]:
-        """Return a batch as a piece of a JSON array; the next one is adapted to its length."""
+        """Return a batch as pieces of a JSON array; the next one is adapted to its length.
+
+        All of the records may be JSON already.
+        """
         if not records:
             return []
-        text = encode(records)
-        self.records = max(1, min(MAX_BATCH, BATCH_BYTES * len(records) // len(text)))
-        return [msgspec.Raw(text[1:-1])]
+        if type(records[0]) is msgspec.Raw:
+            pieces = cast("list[msgspec.Raw]", list(records))
+        else:
+            pieces = [msgspec.Raw(encode(records)[1:-1])]
+        length = sum(map(len, pieces))
+        self.records = max(1, min(MAX_BATCH, BATCH_BYTES * len(records) // max(1, length)))
+        return pieces
 
 
-async def batches_of(
-    ids: Sequence[int], fetch: Callable[[Sequence[int]], Awaitable[Sequence[object]]]
-) -> Batches:
+Fetch = Callable[[Sequence[int]], Awaitable[Sequence[object]]]
+"""Returns the records with these ids, those that still exist, or their JSON."""
+
+
+async def batches_of(ids: Sequence[int], fetch: Fetch) -> Batches:
     """Yield the records with these ids; `fetch(some_ids)` returns those that still exist."""
     start, size = 0, BatchSize()
     while part := ids[start : start + size.records]:

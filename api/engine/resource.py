@@ -15,6 +15,7 @@ import msgspec
 from motorpool.actors.messages.changes import Change
 from motorpool.api.auth.rights import CHANGE, Right
 from motorpool.api.engine.audit import changed_attributes, privileged_values
+from motorpool.api.engine.batches import Fetch
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import (
     COMMON_PARAMETERS,
@@ -122,6 +123,18 @@ class ResourcePolicy(Generic[R]):
         """Fill in the fields that no table holds."""
         del call
         return list(records)
+
+    def reader(self, call: Call, count: int, *, exclude_attributes: bool) -> Fetch:
+        """Return what reads some of the `count` records of a list that the caller may read."""
+        del count
+
+        async def fetch(ids: Sequence[int]) -> Sequence[R]:
+            found = await self.table.fetch_many(
+                call.context.database, ids, exclude_attributes=exclude_attributes
+            )
+            return await self.show(call, found)
+
+        return fetch
 
 
 @dataclass(frozen=True, kw_only=True)

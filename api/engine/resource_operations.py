@@ -1,6 +1,6 @@
 """The operations that a resource declares: list, create, fetch, update and delete."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -95,12 +95,9 @@ class _ResourceOperations(Generic[R]):
         if query.limit and query.limit <= FIRST_BATCH:
             return as_json(await self._policy.show(call, await table.list(database, query)))
 
-        async def fetch(ids: Sequence[int]) -> Sequence[R]:
-            found = await table.fetch_many(database, ids, exclude_attributes=query.exclude_attributes)
-            return await self._policy.show(call, found)
-
         async with call.turn:
             ids = await table.ids(database, query)
+        fetch = self._policy.reader(call, len(ids), exclude_attributes=query.exclude_attributes)
         return await as_json_array(call.in_turns(batches_of(ids, fetch)))
 
     async def fetch(self, call: Call) -> Response:

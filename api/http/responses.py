@@ -2,12 +2,17 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
+from typing import cast
 
+import msgspec
 from quart import Response
 
 from motorpool.actors.words.record_json import encode
 
 Batches = AsyncGenerator[Sequence[object], None]
+
+WHOLE_BYTES = 1 << 20
+"""A list that is longer is streamed."""
 
 
 def as_json(value: object, status: int = 200) -> Response:
@@ -16,24 +21,49 @@ def as_json(value: object, status: int = 200) -> Response:
 
 
 async def as_json_array(batches: Batches) -> Response:
-    """Return batches of records as one JSON array, streamed so that memory holds one batch.
+    """Return batches of records as one JSON array.
 
-    The first batch is fetched before the answer begins, so that an unavailable database is a 503.
+    A long one is streamed so that memory holds some of it. The first batches are fetched before the answer
+    begins, so that an unavailable database is a 503.
     """
     non_empty = _without_empty(batches)
-    first = await anext(non_empty, None)
-    second = await anext(non_empty, None) if first is not None else None
-    if second is None:
-        return as_json(first or [])
+    pieces: list[bytes | msgspec.Raw] = []
+    size, count = 0, 0
+    while (batch := await anext(non_empty, None)) is not None and (size <= WHOLE_BYTES or count < 2):
+        added = _pieces(batch)
+        pieces += added
+        size += sum(map(len, added))
+        count += 1
+    if batch is None:
+        return as_bytes(_array(pieces), "application/json")
+    following = batch
 
     async def write() -> AsyncIterator[bytes]:
         async with aclosing(non_empty):
-            yield b"[" + encode(first)[1:-1] + b"," + encode(second)[1:-1]
+            yield _array(pieces)[:-1]
+            yield b"," + b",".join(_pieces(following))
             async for batch in non_empty:
-                yield b"," + encode(batch)[1:-1]
+                yield b"," + b",".join(_pieces(batch))
             yield b"]"
 
     return Response(write(), 200, content_type="application/json")
+
+
+def _pieces(batch: Sequence[object]) -> Sequence[bytes | msgspec.Raw]:
+    """Return JSON of a batch, between whose pieces commas belong; all records may be JSON already."""
+    if type(batch[0]) is msgspec.Raw:
+        return cast("Sequence[msgspec.Raw]", batch)
+    return (encode(batch)[1:-1],)
+
+
+def _array(pieces: list[bytes | msgspec.Raw]) -> bytes:
+    """Return these pieces as an array. They are copied once: pages of a copy cost more than its bytes."""
+    if not pieces:
+        return b"[]"
+    first, last = bytes(pieces[0]), bytes(pieces[-1])
+    if len(pieces) == 1:
+        return b"[%b]" % first
+    return b",".join((b"[" + first, *pieces[1:-1], last + b"]"))
 
 
 async def as_json_text(chunks: AsyncGenerator[bytes, None]) -> Response:

@@ -4,10 +4,13 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 
+import msgspec
+
 from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.rules.identity_rules import SECRET_KEY
 from motorpool.api.access import may_see_device
+from motorpool.api.engine.batches import Fetch
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.checked_attributes import require_usable_attributes
 from motorpool.api.engine.identity_attributes import SHOWN_KEYS, changes_identity
@@ -31,6 +34,9 @@ from motorpool.storage.records import Device
 from motorpool.storage.schedules import runs
 
 OPERATIONS = Operations("devices")
+
+MAX_KEPT_LIST = 10_000
+"""Devices of a list whose JSON is kept."""
 
 _log = logging.getLogger(__name__)
 
@@ -116,6 +122,24 @@ class DevicePolicy(LinkedPolicy[Device]):
         ids = tuple([record.id for record in records])
         live = await call.context.system.ref(DIRECTORY).ask(GetDeviceStatuses(ids))
         return [live[record.id].fill_in(record) if record.id in live else record for record in records]
+
+    def reader(self, call: Call, count: int, *, exclude_attributes: bool) -> Fetch:
+        """Return what reads some of the devices of a list: of most lists as JSON, from what is kept of them.
+
+        A list that is longer would displace everything that is kept before it is asked for again.
+        """
+        if exclude_attributes or count > MAX_KEPT_LIST:
+            return super().reader(call, count, exclude_attributes=exclude_attributes)
+        context = call.context
+
+        async def fetch(ids: Sequence[int]) -> Sequence[msgspec.Raw]:
+            rows = await context.devices.get_many(ids)
+            live = await context.system.ref(DIRECTORY).ask(GetDeviceStatuses(tuple(rows)))
+            return context.device_json.encode_all(
+                (rows[number].record, live[number]) for number in ids if number in rows
+            )
+
+        return fetch
 
 
 async def _move_files(call: Call, old: Device, unique_id: str) -> None:

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from motorpool.api.http import responses
 from motorpool.api.http.responses import as_bytes, as_json, as_json_array, as_text, no_content
 from motorpool.storage.errors import StorageUnavailable
 
@@ -25,7 +26,9 @@ async def batches(*found):
         [[1], [2, 3], [4], [5]],
     ],
 )
-async def test_batches_become_one_array(found):
+@pytest.mark.parametrize("whole_bytes", [0, 2, 1 << 20])
+async def test_batches_become_one_array(found, whole_bytes, monkeypatch):
+    monkeypatch.setattr(responses, "WHOLE_BYTES", whole_bytes)
     response = await as_json_array(batches(*found))
     body = b"".join([piece async for piece in response.response])
     assert json.loads(body) == [number for batch in found for number in batch]

@@ -1,5 +1,6 @@
 from datetime import UTC, datetime
 
+from motorpool.api.resources import devices
 from motorpool.storage.accounts import links
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -218,3 +219,31 @@ async def test_creating_changing_and_deleting_are_audited(served, database):
     assert [row["action_type"] for row in rows] == ["create", "edit", "remove"]
     assert {(row["object_id"], row["user_id"]) for row in rows} == {(number, served.admin_id)}
     assert not await links.owners(database, links.USER_DEVICE, number)
+
+
+async def test_a_list_tells_changes_of_rows_status_and_links_although_its_json_is_kept(served, monkeypatch):
+    ids = [await served.device(served.admin, str(number), attributes={"a": number}) for number in range(60)]
+    reader = await served.user("reader")
+    link = {"userId": reader.id, "deviceId": ids[0]}
+    await served.admin.post("/permissions", json=link)
+    before = (await served.admin.get("/devices")).json()
+    assert sorted(each["id"] for each in before) == ids
+    assert [each["id"] for each in (await reader.get("/devices")).json()] == [ids[0]]
+    (changed,) = (each for each in before if each["id"] == ids[0])
+    await served.admin.put(f"/devices/{ids[0]}", json={**changed, "name": "zzz"})
+    await served.report(served.position(ids[1]))
+    await served.admin.delete(f"/devices/{ids[2]}")
+    after = (await served.admin.get("/devices")).json()
+    assert sorted(each["id"] for each in after) == [ids[0], ids[1], *ids[3:]]
+    assert after[-1]["name"] == "zzz"
+    for each in after:
+        assert each == (await served.admin.get(f"/devices/{each['id']}")).json()
+    (reported,) = (each for each in after if each["id"] == ids[1])
+    assert reported["positionId"] > 0
+    bare = (await served.admin.get("/devices?excludeAttributes=true")).json()
+    assert bare == [{**each, "attributes": {}} for each in after]
+    assert (await served.admin.get("/devices")).json() == after
+    await served.admin.delete("/permissions", json=link)
+    assert (await reader.get("/devices")).json() == []
+    monkeypatch.setattr(devices, "MAX_KEPT_LIST", 10)
+    assert (await served.admin.get("/devices")).json() == after
