@@ -12,8 +12,9 @@ AUDIT := $(BIN)/python -m pip_audit --disable-pip --require-hashes --strict --pr
 
 .PHONY: run test test-long test-pythons install install-server check check-types check-console lock audit sbom clean
 
+# With more than one server process: make run NODES=2.
 run: install
-	$(BIN)/motorpool serve --demo
+	$(BIN)/motorpool serve --demo $(if $(NODES),--nodes $(NODES))
 
 # In random order: make test SEED=$RANDOM (the same seed gives the same order). Less or more: PYTEST="-k positions".
 # At length, with what need not run at each change and many examples of each property: make test-long.

@@ -158,7 +158,7 @@ FOLLOWERS: tuple[Follower, ...] = (
     _devices,
     _actor(DIRECTORY, _concerns_directory),
     _actor(HOMES, _any_of(facts.DeviceMoved, facts.EverythingChanged)),
-    _actor(DUTY_KEEPER, _any_of(facts.DutyReleased)),
+    _actor(DUTY_KEEPER, _any_of(facts.DutyReleased, facts.ServerEnded)),
     _actor(TIMETABLE, _any_of(facts.ScheduleChanged, *_CALENDARS)),
     _actor(REPORT_TIMETABLE, _any_of(facts.ScheduledReportChanged, *_CALENDARS)),
     _actor(

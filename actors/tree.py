@@ -43,6 +43,7 @@ from motorpool.actors.gateway.listener import DevicePort, Listener
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.port_guard import datagram_guard, device_guard, media_guard
 from motorpool.actors.gateway.recorder import RECORDER, Recorder
+from motorpool.actors.gateway.shared_ports import SharedPorts, enabled_protocols
 from motorpool.actors.gateway.talk_connection import TalkConnection
 from motorpool.actors.geocoding.position_addresses import PositionAddresses
 from motorpool.actors.helpdesk.batches import TicketBatches
@@ -133,26 +134,21 @@ def fleet_tree(
     files: MediaFiles | None = None,
     record: Path | None = None,
     console_url: str = "",
+    ports: SharedPorts | None = None,
 ) -> SupervisorSpec:
     """Build the whole tree. `in_use` returns the settings that apply now, where they may be changed while the
     server runs. `services` (HTTP) start last and stop first; without `outgoing` no mail, text message or
     geocoder request is sent. `server_key` is the codecs' key (`DeviceCodec.server_key`), `node` is
     the number of this server in the database (storage/database/nodes.py); `clustered` says that there may be
     others. The traffic of devices is recorded in the folder `record`; links in mails lead to `console_url`,
-    where users find the console, and are left out without it.
+    where users find the console, and are left out without it. `ports` are those that this server shares with
+    others of its machine.
 
     Raises:
         ValueError: the settings name an unknown protocol.
     """
-    offset = settings.port.offset
     now = in_use or (lambda: settings)
-    media = MediaAddress(
-        settings.public.host or "",
-        MEDIA_PORTS["live"] + offset,
-        MEDIA_PORTS["playback"] + offset,
-        Jt808.port + offset,
-        MEDIA_PORTS["talk"] + offset,
-    )
+    media = _media_address(settings, ports)
     files = files or open_media_files(settings.data)
     outgoing = outgoing or OutgoingServices()
     hub = open_hub()
@@ -280,7 +276,15 @@ def fleet_tree(
                 intensity=None,
                 children=tuple(
                     _listeners(
-                        database, rule_cache, settings, hub, server_key, files, is_recorded=record is not None
+                        database,
+                        rule_cache,
+                        settings,
+                        hub,
+                        server_key,
+                        files,
+                        media,
+                        ports,
+                        is_recorded=record is not None,
                     )
                 ),
             ),
@@ -398,6 +402,20 @@ def fleet_tree(
     )
 
 
+def _media_address(settings: FleetSettings, ports: SharedPorts | None) -> MediaAddress:
+    """Return the ports that terminals are told to send to."""
+    offset, upload_port = settings.port.offset, Jt808.port
+    if ports is not None:
+        offset, upload_port = offset + ports.index, Jt808.files_port
+    return MediaAddress(
+        settings.public.host or "",
+        MEDIA_PORTS["live"] + offset,
+        MEDIA_PORTS["playback"] + offset,
+        upload_port + offset,
+        MEDIA_PORTS["talk"] + offset,
+    )
+
+
 def _retention_days(settings: FleetSettings) -> RetentionDays:
     return RetentionDays(
         positions=settings.positions.retention_days or 0,
@@ -448,13 +466,12 @@ def _listeners(
     hub: Hub | None,
     server_key: bytes | None,
     files: MediaFiles,
+    media: MediaAddress,
+    ports: SharedPorts | None,
     *,
     is_recorded: bool,
 ) -> list[TaskSpec]:
-    protocols = set(settings.protocols) if settings.protocols is not None else {*CODECS, "jt1078"}
-    unknown = protocols - {*CODECS, "jt1078"}
-    if unknown:
-        raise ValueError(f"no such protocol: {', '.join(sorted(unknown))}")
+    protocols = enabled_protocols(settings.protocols)
     storage = UploadStorage(files, settings.video.attachment_bytes)
     uploads = storage if settings.video.alarm_attachments else None
     guard = device_guard(settings.device.connections, settings.device.connections_per_address)
@@ -482,8 +499,12 @@ def _listeners(
             is_recorded=is_recorded,
             hub=hub,
             proxies=proxies,
+            shared=ports.listening[codec.port + settings.port.offset] if ports is not None else None,
         )
         specs.append(_listener(port))
+        if ports is not None and codec is Jt808:
+            own = replace(port, number=media.upload_port, shared=None)
+            specs.append(TaskSpec(name=f"listener:{name}-files", factory=partial(Listener, own)))
         if codec.udp:
             specs.append(
                 TaskSpec(
@@ -498,7 +519,7 @@ def _listeners(
                 DevicePort(
                     name=f"jt1078-{kind}",
                     host=settings.device.host,
-                    number=number + settings.port.offset,
+                    number=number,
                     make_connection=(
                         partial(TalkConnection, login_seconds=login_seconds)
                         if kind == "talk"
@@ -511,7 +532,11 @@ def _listeners(
                     proxies=proxies,
                 )
             )
-            for kind, number in MEDIA_PORTS.items()
+            for kind, number in (
+                ("live", media.live_port),
+                ("playback", media.playback_port),
+                ("talk", media.talk_port),
+            )
         ]
     return specs
 

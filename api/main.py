@@ -11,7 +11,8 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -69,6 +70,11 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     _add_config(command)
     command.add_argument("--demo", action="store_true", help="with a simulated fleet, in data/demo")
     command.add_argument("--record", type=Path, metavar="FILE", help="write what devices send to FILE")
+    command.add_argument(
+        "--nodes", metavar="N", help="run N server processes on the ports of this machine; 0: one a core"
+    )
+    # How the supervisor of several starts each of them: a descriptor.
+    command.add_argument("--control", type=int, help=argparse.SUPPRESS)
     command.set_defaults(run=_serve)
     command = commands.add_parser("simulate", help="run simulated devices against a server")
     _add_lazily(command, "simulate", "motorpool.bench.simulate", given)
@@ -190,7 +196,9 @@ def _add_lazily(command: argparse.ArgumentParser, name: str, module: str, given:
 def _settings(options: argparse.Namespace) -> "Settings":
     from motorpool.api.program.configuration import load
 
-    settings, warnings = load(options.config, os.environ, demo=options.demo)
+    nodes = getattr(options, "nodes", None)
+    environ = os.environ if nodes is None else {**os.environ, "MOTORPOOL_NODES": nodes}
+    settings, warnings = load(options.config, environ, demo=options.demo)
     for warning in warnings:
         print(f"motorpool: warning: {warning}", file=sys.stderr)
     return settings
@@ -199,23 +207,72 @@ def _settings(options: argparse.Namespace) -> "Settings":
 def _serve(options: argparse.Namespace) -> int:
     # A setting that is wrong is reported before the server is imported.
     settings = _settings(options)
-    import trio
-
     from motorpool.api.program.log import open_log
+
+    use_private_umask()
+    if options.control is not None:
+        return _serve_supervised(options, settings)
+    open_log(settings.log)
     from motorpool.api.program.reboot import restart_process
+    from motorpool.api.program.supervisor import node_count, supervise
+
+    count = node_count(settings)
+    if count > 1:
+        if options.record is not None:
+            return _fail("--record is for one process: --nodes 1", 2)
+        words = [f"--config={options.config}"] if options.config is not None else []
+        words += ["--demo"] if options.demo else []
+        return _run_program(partial(supervise, settings, count, words, demo=options.demo), lambda: 0)
     from motorpool.api.program.serve import serve
 
-    open_log(settings.log)
-    use_private_umask()
+    run = partial(serve, settings, demo=options.demo, record=options.record)
+    return _run_program(run, restart_process)
+
+
+def _serve_supervised(options: argparse.Namespace, settings: "Settings") -> int:
+    """Serve as one of several processes; what goes wrong is told to the supervisor."""
+    from motorpool.api.nodes.control import Failed, receive_plan, send_line
+    from motorpool.api.nodes.supervised import Supervised
+    from motorpool.api.program.log import open_log
+    from motorpool.api.program.reboot import RESTART_CODE
+    from motorpool.api.program.serve import serve
+
     try:
-        restart = trio.run(partial(serve, settings, demo=options.demo, record=options.record))
+        plan, connection = receive_plan(options.control)
+    except OSError as error:
+        return _fail(str(error), 1)
+    open_log(settings.log, node=plan.index)
+    own = connection.dup()
+
+    async def run() -> bool:
+        return await serve(settings, supervised=Supervised(plan, connection))
+
+    def tell(line: str) -> None:
+        with suppress(OSError):
+            send_line(own, Failed(line))
+
+    return _run_program(run, lambda: RESTART_CODE, tell)
+
+
+def _run_program(
+    run: Callable[[], Awaitable[bool]], restart: Callable[[], int], tell: Callable[[str], None] | None = None
+) -> int:
+    """Run the server; return the exit code. Why it failed is printed, or told."""
+    import trio
+
+    try:
+        must_restart = trio.run(run)
     except BaseExceptionGroup as group:
         expected, unexpected = group.split(StartFailed)
         if unexpected is not None:
             # Unexpected errors are logged with a traceback; the last line is still one.
             logging.getLogger(__name__).critical("the server failed", exc_info=unexpected)
-        return _fail(error_line(unexpected or expected or group), 1)
-    return restart_process() if restart else 0
+        line = error_line(unexpected or expected or group)
+        if tell is None:
+            return _fail(line, 1)
+        tell(line)
+        return 1
+    return restart() if must_restart else 0
 
 
 def _print_settings(options: argparse.Namespace) -> int:

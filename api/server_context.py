@@ -40,7 +40,7 @@ from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.request_limits import RequestLimits
 from motorpool.api.settings import Settings
 from motorpool.api.stored_server import StoredServer
-from motorpool.runtime import LoopStalls, System
+from motorpool.runtime import LoopStalls, Signal, System
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.tables import Versioned
 from motorpool.storage.devices import devices
@@ -61,7 +61,7 @@ class Lifetime:
     """Set when the server begins to stop, for requests that never end by themselves."""
     changes: set[trio.CancelScope] = field(default_factory=set)
     """Shields of the changes that are being served; the stop of the server gives them a deadline."""
-    restart_requested: trio.Event = field(default_factory=trio.Event)
+    restart_requested: Signal = field(default_factory=Signal)
     """Set to make the program stop and start again."""
 
 
@@ -92,7 +92,7 @@ class ServerContext:
         files: MediaFiles,
         outgoing: OutgoingServices,
         setup_token: str | None = None,
-        restart_requested: trio.Event | None = None,
+        restart_requested: Signal | None = None,
         single_node: int | None = None,
         shared_attempts: SharedAttempts | None = None,
         home_finder: HomeFinder | None = None,

@@ -34,7 +34,7 @@ Place = tuple[str, str]
 Source = Literal["file", "environment"]
 
 ORDER = (
-    *("data", "bind", "database", "protocols"),
+    *("data", "bind", "nodes", "database", "protocols"),
     *(each.name for each in NOTIFICATORS if each.settings is not None),
     *("device", "public", "port", "cluster", "node", "admin", "register", "webhook", "http", "login"),
     *("users", "share", "openid", "geocoder", "map", "outbox", "notifications", "expirations"),
@@ -240,6 +240,9 @@ class Settings(NotificatorSections, FleetSettings):
 
     bind: Annotated[str, Meta(extra={"form": "address"})] = "127.0.0.1:8082"
     """HTTP address."""
+    nodes: Annotated[int, Meta(ge=0, le=64, extra={"unit": "processes"})] = 1
+    """Server processes that share the ports of this machine, to use more than one of its cores. 0: one a
+    core, less one with the embedded database."""
     database: Annotated[str, Meta(extra={"form": "database", "secret": True})] = DatabaseSettings.url
     """`embedded`, or a postgresql:// URL of a server of your own."""
     cluster: ClusterSettings = field(default_factory=ClusterSettings)

@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 
 from motorpool.bench.options import BenchError
 from motorpool.codecs.devices import CODECS
+from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.jt1078 import MEDIA_PORTS
 
 ATTEMPTS = 1000
@@ -42,13 +43,17 @@ def free_port(*offsets: int) -> int:
     raise BenchError("no free ports for a server")
 
 
-def free_server_port() -> int:
+def free_server_port(nodes: int = 1) -> int:
     """Return a port that is free for a server's HTTP and that, as its `[port] offset`, leaves all its device
-    ports free.
+    ports free, also those of `nodes` processes and of one that replaces another.
 
     Raises BenchError if none is found.
     """
-    return free_port(*{codec.port for codec in CODECS.values()}, *MEDIA_PORTS.values())
+    ports = {codec.port for codec in CODECS.values()} | {*MEDIA_PORTS.values()}
+    if nodes > 1:
+        media = (*MEDIA_PORTS.values(), Jt808.files_port)
+        ports |= {port + index for port in media for index in range(nodes + 1)}
+    return free_port(*ports)
 
 
 def _release(count: int) -> None:

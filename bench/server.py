@@ -252,7 +252,7 @@ def run_server(
         folder = Path(name)
         # PostgreSQL may run as another user, who must be able to enter the folder.
         folder.chmod(0o755)
-        port = free_server_port()
+        port = free_server_port(int((settings or {}).get("MOTORPOOL_NODES", "1")))
         password = secrets.token_urlsafe(12)
         environment = {key: value for key, value in os.environ.items() if not key.startswith("MOTORPOOL_")}
         environment |= {

@@ -42,6 +42,8 @@ class DatabaseSettings(PostgresSettings):
     """Data folder of the embedded server; default `data`."""
     keys: tuple[str, ...] = ()
     """Those of `EncryptionSettings`."""
+    processes: int = 1
+    """Most server processes that use the embedded server at the same time; default 1."""
     url: str = "embedded"
     """`embedded` (the default), or a postgresql:// URL of PostgreSQL 15 or later."""
     connect_seconds: float = 5.0

@@ -12,7 +12,7 @@ import trio
 
 from motorpool.actors.change_feed import apply_changes
 from motorpool.actors.cluster.broadcasts import serve_broadcast
-from motorpool.actors.messages.changes import LOCAL_CHANGES, Change, EverythingChanged
+from motorpool.actors.messages.changes import LOCAL_CHANGES, Change, EverythingChanged, ServerEnded
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
 from motorpool.runtime import Actor, Signal
 from motorpool.storage.cluster.broadcast import MAX_BYTES, BroadcastChannel, arrays
@@ -44,6 +44,8 @@ class ChangeRelay(Actor[Never]):
         self._database = database
         self._unsent: list[Change] = []
         self._added = Signal()
+        self._ended = Signal()
+        """Set when a server is said to be dead."""
 
     async def start(self) -> None:
         """Note the commits of this server from now on."""
@@ -82,7 +84,7 @@ class ChangeRelay(Actor[Never]):
             if before - living:
                 # A server may have ended between a commit and its sending.
                 await self._apply(EverythingChanged())
-            await trio.sleep(LOOK_SECONDS)
+            await self._ended.wait(LOOK_SECONDS)
 
     async def _receive(self, channel: BroadcastChannel) -> None:
         while True:
@@ -92,6 +94,8 @@ class ChangeRelay(Actor[Never]):
             except msgspec.DecodeError:
                 # Of another release.
                 changes = (EverythingChanged(),)
+            if any(isinstance(change, ServerEnded) for change in changes):
+                self._ended.set()
             await self._apply(*changes)
 
     async def _apply(self, *changes: Change) -> None:

@@ -13,6 +13,7 @@ import trio
 from motorpool.actors.gateway.device_socket import READ_BYTES, DeviceSocket
 from motorpool.actors.gateway.hub import Hub
 from motorpool.actors.gateway.peer_socket import PeerSocket
+from motorpool.actors.gateway.port_binding import bind_port, cannot_listen
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.proxy_headers import HEADER_SECONDS, receive_proxy_header
 from motorpool.actors.gateway.recorder import RECORDER, Tap
@@ -25,7 +26,6 @@ from motorpool.actors.messages.counters import (
 )
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC
-from motorpool.actors.work.bind_errors import bind_problem
 from motorpool.actors.work.networks import Networks
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.proxy_protocol import ProxyHeader
@@ -34,8 +34,6 @@ from motorpool.storage.errors import OUT_OF_FILES
 
 BACKLOG = 4096
 """Connections that wait in the kernel to be accepted: after an outage a whole fleet reconnects at once."""
-RECEIVE_BUFFER_BYTES = 4 << 20
-"""Asked of the system for datagrams, which may grant less: what a fleet sends at once after an outage."""
 PAUSE_SECONDS = 0.1
 MAX_PAUSE_SECONDS = 5.0
 """Delay before accepting again after a failure; doubled with each that follows."""
@@ -69,6 +67,9 @@ class DevicePort:
     hub: Hub | None = None
     proxies: Networks = field(default_factory=Networks)
     """Connections from there begin with a PROXY header."""
+    shared: socket.socket | None = None
+    """The socket that other servers of the machine accept from as well; their datagrams are shared out by the
+    system (shared_ports.py)."""
 
     def open(self, context: Context[Never], kind: socket.SocketKind) -> socket.socket:
         """Return a socket of this kind that is bound to the port, and does not block.
@@ -77,20 +78,17 @@ class DevicePort:
             OSError: the port cannot be bound; the message names it.
         """
         is_stream = kind is socket.SOCK_STREAM
-        option = (socket.SO_REUSEADDR, 1) if is_stream else (socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
-        address = f"{'' if is_stream else 'UDP '}{self.host}"
-        bound = socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET, kind)
-        try:
-            bound.setblocking(False)
-            bound.setsockopt(socket.SOL_SOCKET, *option)
-            bound.bind((self.host, self.number))
-            if is_stream:
+        if is_stream and self.shared is not None:
+            bound = self.shared.dup()
+        else:
+            bound = bind_port(self.name, self.host, self.number, kind, is_shared=self.shared is not None)
+        if is_stream:
+            try:
                 bound.listen(BACKLOG)
-        except OSError as error:
-            bound.close()
-            problem = bind_problem(error, "[device] host and [port] offset")
-            text = f"cannot listen for {self.name} on {address}:{self.number}: {problem}"
-            raise OSError(error.errno, text) from error
+            except OSError as error:
+                bound.close()
+                raise cannot_listen(error, self.name, self.host, self.number) from error
+        address = f"{'' if is_stream else 'UDP '}{self.host}"
         begin_at_zero(self.name, CONNECTIONS_REFUSED, PROXY_HEADERS_REJECTED, ACCEPT_FAILURES)
         self.guard.traffic.topic = context.system.topic(DEVICE_TRAFFIC)
         context.log.info("listening for %s on %s:%d", self.name, address, bound.getsockname()[1])

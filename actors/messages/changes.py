@@ -164,6 +164,12 @@ class DutyReleased(msgspec.Struct, frozen=True, gc=False, tag=True):
     name: str
 
 
+class ServerEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A server is dead, as its row says: its process has ended without leaving anything to the others."""
+
+    node: int
+
+
 class EverythingChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     """It is not known what was changed, or whether there was a commit at all."""
 
@@ -192,6 +198,7 @@ Change = (
     | QueueFilled
     | DeviceMoved
     | DutyReleased
+    | ServerEnded
     | EverythingChanged
 )
 

@@ -19,13 +19,21 @@ from motorpool.storage.settings import DatabaseSettings
 
 @asynccontextmanager
 async def open_configured_database(
-    settings: Settings, clock: Clock, on_outage: Tell | None = None, *, without_keys: bool = False
+    settings: Settings,
+    clock: Clock,
+    on_outage: Tell | None = None,
+    *,
+    without_keys: bool = False,
+    processes: int = 1,
 ) -> AsyncIterator[Database]:
-    """Open the database that the settings name; the other arguments are those of `open_database`."""
+    """Open the database that the settings name; the other arguments are those of `open_database` and
+    `DatabaseSettings`.
+    """
     chosen = DatabaseSettings(
         url=settings.database,
         data=settings.data,
         keys=settings.encryption.keys,
+        processes=processes,
         **vars(settings.postgres),
     )
     async with open_database(

@@ -87,7 +87,7 @@ class FleetProgram(Actor[Never]):
         """Run the program, and restart it when it ends."""
         pause = FIRST_PAUSE_SECONDS
         while not self._stopping.is_set():
-            started = self.context.clock.monotonic()
+            started = trio.current_time()
             # Its standard input is a pipe that closes when this process dies for any reason. In a session
             # of its own it does not receive the terminal's Ctrl-C; `stop` ends it.
             self._program = await trio.lowlevel.open_process(
@@ -96,7 +96,7 @@ class FleetProgram(Actor[Never]):
             code = await self._program.wait()
             if self._stopping.is_set():
                 return
-            if self.context.clock.monotonic() - started > MAX_PAUSE_SECONDS:
+            if trio.current_time() - started > MAX_PAUSE_SECONDS:
                 pause = FIRST_PAUSE_SECONDS
             _log.warning("the simulated fleet ended with code %d; restarting in %g s", code, pause)
             await trio.sleep(pause)

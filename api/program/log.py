@@ -32,8 +32,9 @@ def _time(record: logging.LogRecord) -> str:
 class TextLines(logging.Formatter):
     """Formats records for people: time, severity, logger, message."""
 
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+    def __init__(self, node: int | None = None) -> None:
+        place = "" if node is None else f"node {node} "
+        super().__init__(f"%(asctime)s %(levelname)-7s {place}%(name)s: %(message)s")
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
         """Format the time of the record, in UTC."""
@@ -54,14 +55,20 @@ class TextLines(logging.Formatter):
 class JsonLines(logging.Formatter):
     """Formats records for machines: one JSON object on each line."""
 
+    def __init__(self, node: int | None = None) -> None:
+        super().__init__()
+        self._node = node
+
     def format(self, record: logging.LogRecord) -> str:
         """Encode a record; a traceback is one string."""
-        line: dict[str, str] = {
+        line: dict[str, str | int] = {
             "time": _time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
+        if self._node is not None:
+            line["node"] = self._node
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return msgspec.json.encode(line).decode()
@@ -122,10 +129,13 @@ def without_repetitions(conditions: Conditions) -> Iterator[None]:
             handler.removeFilter(repeated)
 
 
-def open_log(settings: LogSettings, stream: TextIO | None = None) -> None:
-    """Configure logging to `stream`, by default standard error, as the settings say."""
+def open_log(settings: LogSettings, stream: TextIO | None = None, node: int | None = None) -> None:
+    """Configure logging to `stream`, by default standard error, as the settings say.
+
+    `node` is the index of the server where several of a machine write to the same stream.
+    """
     output = logging.StreamHandler(stream or sys.stderr)
-    output.setFormatter(JsonLines() if settings.format == "json" else TextLines())
+    output.setFormatter(JsonLines(node) if settings.format == "json" else TextLines(node))
     logging.basicConfig(level=settings.level.upper(), handlers=[output], force=True)
     # Libraries log statement texts and a line for each request.
     for name in ("hypercorn.error", "hypercorn.access", "httpx", "httpcore", "asyncio"):

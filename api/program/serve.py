@@ -25,36 +25,41 @@ from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResets
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequests
-from motorpool.api.configuration.live import LiveSettings, open_live_settings, settings_reader_spec
+from motorpool.api.configuration.live import open_live_settings, settings_reader_spec
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import HttpServer, NodeListener, ServedApp, open_node_listener, tls_context
-from motorpool.api.logins.password_rules import password_fault
 from motorpool.api.logins.setup import fetch_setup_token
+from motorpool.api.nodes.supervised import Supervised
 from motorpool.api.program.configured_database import open_configured_database
-from motorpool.api.program.demo import Credentials, FleetProgram, load_or_create_credentials, simulate_command
+from motorpool.api.program.demo import FleetProgram, simulate_command
 from motorpool.api.program.errors import StartFailed, error_line, is_foreseen
 from motorpool.api.program.exceeded_quotas import log_exceeded_quotas
 from motorpool.api.program.file_limit import raise_file_limit
 from motorpool.api.program.free_memory import limit_fragmentation, return_free_memory
 from motorpool.api.program.log import without_repetitions
 from motorpool.api.program.outgoing_services import build_outgoing_services
+from motorpool.api.program.preparation import announce, prepare, warn_of_retention
 from motorpool.api.program.private_files import hide_from_others
-from motorpool.api.program.reboot import restart_process
+from motorpool.api.program.reboot import RESTART_CODE, restart_process
 from motorpool.api.server_context import ServerContext
 from motorpool.api.settings import Settings
 from motorpool.api.version import program_version
-from motorpool.runtime import ChildSpec, Conditions, LoopStalls, System, SystemClock, TaskSpec, open_system
-from motorpool.storage.accounts import server, tokens, users
+from motorpool.runtime import (
+    ChildSpec,
+    Conditions,
+    LoopStalls,
+    Signal,
+    System,
+    SystemClock,
+    TaskSpec,
+    open_system,
+)
+from motorpool.storage.accounts import server, tokens
 from motorpool.storage.cluster.membership import open_membership
-from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageUnavailable, TooManyFiles
-from motorpool.storage.records import User
-from motorpool.storage.upkeep.stored_secrets import encrypt_stored
 
 STOP_SECONDS = 9.5
 """Seconds after which a shutdown ends the process; the specification allows ten."""
-SHARED_NAMES_SHOWN = 20
-"""Most login names that the warning of duplicates lists."""
 SERVER_KEY = "device codecs"
 """Name of the key of the device codecs in the database."""
 SWITCH_SECONDS = 0.0001
@@ -65,18 +70,36 @@ calendars that were read."""
 _log = logging.getLogger(__name__)
 
 
-async def serve(settings: Settings, *, demo: bool = False, record: Path | None = None) -> bool:
-    """Run the server until SIGTERM, SIGINT or a reboot; return whether to restart. Raises StartFailed."""
+async def serve(
+    settings: Settings,
+    *,
+    demo: bool = False,
+    record: Path | None = None,
+    supervised: Supervised | None = None,
+) -> bool:
+    """Run the server until SIGTERM, SIGINT or a reboot; return whether to restart.
+
+    `supervised` is what its supervisor has given to one of several servers of the machine; one whose
+    supervisor has ended stops as at SIGTERM.
+
+    Raises:
+        StartFailed: it cannot start.
+    """
     limit_fragmentation()
     sys.setswitchinterval(SWITCH_SECONDS)
-    state = ServerState()
+    state = ServerState(is_supervised=supervised is not None)
     async with trio.open_nursery() as nursery:
         running = trio.CancelScope()
         await nursery.start(_stop_on_signal, state, running)
-        nursery.start_soon(_stop_on_restart_request, state)
+        nursery.start_soon(_stop_when_to_restart, state)
+        if supervised is not None:
+            nursery.start_soon(supervised.follow, partial(_stop, state, running))
+            nursery.start_soon(_pass_on_restart_requests, state, supervised)
+        else:
+            nursery.start_soon(_restart_when_requested, state)
         nursery.start_soon(return_free_memory)
         with running:
-            await _run_server(settings, state, demo=demo, record=record)
+            await _run_server(settings, state, demo=demo, record=record, supervised=supervised)
         nursery.cancel_scope.cancel()
     return state.restart
 
@@ -84,23 +107,36 @@ async def serve(settings: Settings, *, demo: bool = False, record: Path | None =
 class ServerState:
     """The phase of this run of the server, and what was requested of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_supervised: bool = False) -> None:
         self.started = trio.Event()
         self.stopping = trio.Event()
-        self.restart_requested = trio.Event()
+        self.must_restart = trio.Event()
+        """Set when this process has to begin anew."""
+        self.restart_requested = Signal()
         """Set by POST /server/reboot."""
+        self.is_supervised = is_supervised
+        """Whether it is the supervisor that starts the server again."""
         self.restart = False
         """Whether the process restarts after the shutdown."""
 
 
-async def _run_server(settings: Settings, state: ServerState, *, demo: bool, record: Path | None) -> None:
+async def _run_server(
+    settings: Settings,
+    state: ServerState,
+    *,
+    demo: bool,
+    record: Path | None,
+    supervised: Supervised | None = None,
+) -> None:
     _log.info("motorpool %s starts", program_version())
+    if supervised is not None:
+        settings = supervised.settings(settings)
     raise_file_limit(settings)
     clock = SystemClock()
     conditions = Conditions(clock)
     loop_stalls = LoopStalls()
-    _hide_data(settings.data)
-    sockets = _bind(settings)
+    hide_data(settings.data)
+    sockets = bind_http(settings) if supervised is None else supervised.http
     nodes: NodeListener | None = None
     try:
         nodes = _bind_for_nodes(settings)
@@ -110,28 +146,25 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 database,
                 settings.cluster.name,
                 program_version(),
-                on_dead=state.restart_requested.set,
+                on_dead=state.must_restart.set,
                 on_time=clock.compare,
                 address=None if nodes is None else nodes.url,
                 key=None if nodes is None else nodes.key,
             ) as node,
         ):
-            await _look_after_secrets(database)
+            if supervised is not None and nodes is not None:
+                await supervised.tell_joined(node, nodes.url, nodes.key)
             passwords = PasswordHasher(settings.login)
-            login = load_or_create_credentials(settings.data) if demo else None
-            email = login.email if login else settings.admin.email
-            password = login.password if login else settings.admin.password
-            if email is not None and password is not None:
-                min_length = 0 if login else settings.login.password_min_length
-                await _create_first_administrator(database, passwords, email, password, min_length)
+            prepared = None
+            if supervised is None:
+                prepared = await prepare(settings, database, passwords, demo=demo)
             token_keys = await open_keys(database, clock.now())
             server_key = await tokens.signing_key(database, SERVER_KEY, partial(secrets.token_bytes, 32))
             row = await server.fetch(database)
-            await warn_of_shared_names(database)
-            setup_token = await fetch_setup_token(database)
-            waits_for_user = not await server.is_initialised(database)
+            setup_token = await fetch_setup_token(database) if prepared is None else prepared.setup_token
             live = await open_live_settings(database, settings)
-            warn_of_retention(live)
+            if supervised is None:
+                warn_of_retention(live)
             fleet = live.settings
 
             clustered = settings.cluster.name is not None
@@ -179,8 +212,8 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     name="http", factory=lambda: HttpServer(create_served_app, sockets, settings.http, nodes)
                 ),
             ]
-            address = _address(sockets)
-            if demo:
+            address = dialled_address(sockets)
+            if demo and supervised is None:
                 command = simulate_command(address, settings.port.offset, settings.data / "login.json")
                 services.append(
                     TaskSpec(name="simulated_fleet", factory=lambda: FleetProgram(command, os.environ))
@@ -198,6 +231,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     files=files,
                     record=record,
                     console_url=settings.public_url,
+                    ports=None if supervised is None else supervised.ports,
                 )
             except ValueError as error:
                 raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None
@@ -206,10 +240,11 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 gc.collect()
                 gc.freeze()
                 state.started.set()
-                _print_address(settings, address, login)
-                if waits_for_user:
-                    _print_setup_link(settings, address, setup_token)
-                await log_exceeded_quotas(database, live.settings.quotas)
+                if prepared is not None:
+                    announce(settings, address, prepared)
+                    await log_exceeded_quotas(database, live.settings.quotas)
+                if supervised is not None:
+                    await supervised.tell_ready()
                 with loop_stalls.measured(), without_repetitions(conditions):
                     await state.stopping.wait()
                 _log.info("stopping")
@@ -234,16 +269,31 @@ async def _stop_on_signal(
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
         async for _ in signals:
-            state.restart = False
-            if not state.stopping.is_set():
-                _force_exit_after(STOP_SECONDS, state)
-            if state.stopping.is_set() or not state.started.is_set():
-                running.cancel()
-            state.stopping.set()
+            _stop(state, running)
 
 
-async def _stop_on_restart_request(state: ServerState) -> None:
+def _stop(state: ServerState, running: trio.CancelScope) -> None:
+    state.restart = False
+    if not state.stopping.is_set():
+        _force_exit_after(STOP_SECONDS, state)
+    if state.stopping.is_set() or not state.started.is_set():
+        running.cancel()
+    state.stopping.set()
+
+
+async def _pass_on_restart_requests(state: ServerState, supervised: Supervised) -> None:
+    while True:
+        await state.restart_requested.wait()
+        await supervised.ask_for_restart()
+
+
+async def _restart_when_requested(state: ServerState) -> None:
     await state.restart_requested.wait()
+    state.must_restart.set()
+
+
+async def _stop_when_to_restart(state: ServerState) -> None:
+    await state.must_restart.wait()
     if not state.stopping.is_set():
         _log.info("restarting on request")
         state.restart = True
@@ -256,60 +306,13 @@ def _force_exit_after(seconds: float, state: ServerState) -> None:
 
     def force_exit() -> None:
         _log.critical("the shutdown took longer than %g s and was aborted", seconds)
-        os._exit(restart_process() if state.restart else 1)
+        if not state.restart:
+            os._exit(1)
+        os._exit(RESTART_CODE if state.is_supervised else restart_process())
 
     timer = threading.Timer(seconds, force_exit)
     timer.daemon = True
     timer.start()
-
-
-def warn_of_retention(live: LiveSettings) -> None:
-    """Say which retentions and quotas are unset in a database that is older than their defaults."""
-    if live.unset and not live.is_new:
-        _log.warning(
-            "this database was made before there was a default retention: nothing is deleted by age or quota"
-            " where these settings are unset: %s",
-            ", ".join(live.unset),
-        )
-
-
-async def _look_after_secrets(database: Database) -> None:
-    """Encrypt secrets of before there was the key, and warn where there is none."""
-    if not database.keyring.ids:
-        _log.warning(
-            "secrets in the database, such as keys of one-time codes, are not encrypted: set encryption.keys"
-            " (docs/server.md#secrets-at-rest)"
-        )
-    await encrypt_stored(database)
-
-
-async def warn_of_shared_names(database: Database) -> None:
-    """Name the users whom earlier versions gave a name to log in with that another user has as well."""
-    shared = await users.shared_names(database, SHARED_NAMES_SHOWN)
-    if shared:
-        _log.warning(
-            "a login name is another user's e-mail address, so its owner cannot log in with it; change one of"
-            " each: %s",
-            ", ".join(
-                f"{name!r} (e-mail address of user {one}, login name of {two})" for name, one, two in shared
-            ),
-        )
-
-
-async def _create_first_administrator(
-    database: Database, passwords: PasswordHasher, email: str, password: str, min_length: int
-) -> None:
-    """Create the administrator of the settings or the demonstration if there has never been a user."""
-    if await server.is_initialised(database):
-        return
-    if fault := password_fault(password, min_length, email):
-        raise StartFailed(f"admin.{fault}")
-    hashed = await passwords.hash(password)
-    async with database.transaction() as transaction:
-        if await server.initialise(transaction):
-            user = User(name=email, email=email.strip(), administrator=True, device_limit=-1, user_limit=-1)
-            made = await users.TABLE.insert(transaction, user)
-            await users.set_password(transaction, made.id, hashed)
 
 
 def _note_outage(conditions: Conditions, error: StorageUnavailable | None) -> None:
@@ -321,7 +324,8 @@ def _note_outage(conditions: Conditions, error: StorageUnavailable | None) -> No
         conditions.enter(DATABASE, f"{error.text}: {error}", error.text)
 
 
-def _hide_data(data: Path) -> None:
+def hide_data(data: Path) -> None:
+    """Close the data folder to other users, if it is there."""
     try:
         if data.exists():
             hide_from_others(data)
@@ -329,7 +333,8 @@ def _hide_data(data: Path) -> None:
         _log.warning("other users of this machine may read %s: %s", data, error.strerror)
 
 
-def _bind(settings: Settings) -> tuple[socket.socket, ...]:
+def bind_http(settings: Settings) -> tuple[socket.socket, ...]:
+    """Bind the HTTP ports. Raises StartFailed."""
     try:
         # Only to report a wrong certificate before anything is started.
         tls_context(settings.http)
@@ -345,29 +350,7 @@ def _bind_for_nodes(settings: Settings) -> NodeListener | None:
     return open_node_listener(settings.node.address)
 
 
-def _address(sockets: Sequence[socket.socket]) -> tuple[str, int]:
+def dialled_address(sockets: Sequence[socket.socket]) -> tuple[str, int]:
+    """Return the host and port under which this machine reaches the sockets."""
     host, port = sockets[0].getsockname()[:2]
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port  # noqa: S104 - what a client may dial
-
-
-def _print_setup_link(settings: Settings, address: tuple[str, int], token: str) -> None:
-    print("Nobody has registered yet. Who opens this link registers as the first user, the administrator:")
-    # Browsers send no fragment, so that no log of a proxy and no `Referer` shows the token.
-    print(f"{_shown_url(settings, address)}#setup={token}", flush=True)
-
-
-def _shown_url(settings: Settings, address: tuple[str, int]) -> str:
-    """Return where users find the server, with a slash at the end."""
-    host, port = address
-    scheme = "https" if settings.http.tls_certificate else "http"
-    shown = settings.public.url or f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
-    return f"{shown.rstrip('/')}/"
-
-
-def _print_address(settings: Settings, address: tuple[str, int], login: Credentials | None) -> None:
-    print(f"Motorpool is running at {_shown_url(settings, address)}", flush=True)
-    if login is not None:
-        print(f"Log in as {login.email} with the password {login.password}", flush=True)
-    if login is not None and login.operator is not None:
-        operator = login.operator
-        print(f"or, with fewer rights, as {operator.email} with {operator.password}", flush=True)

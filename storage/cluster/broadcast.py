@@ -14,6 +14,7 @@ import trio
 from motorpool.storage.database.connections import Connection
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.driver import Foreign
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import StorageUnavailable
 
 _log = logging.getLogger(__name__)
@@ -35,6 +36,11 @@ _END_SILENT = f"""
         and state_change < clock_timestamp() - make_interval(secs => $1) and pid <> pg_backend_pid()
 """  # noqa: S608 - constants
 _SEND = "select pg_notify($1, each) from unnest($2::text[]) as texts (each)"
+
+
+async def notify(q: Queries, name: str, texts: Sequence[str]) -> None:
+    """Send texts as `BroadcastChannel.send` does, for who does not listen; at the commit of a transaction."""
+    await q.execute(_SEND, name, list(texts))
 
 
 class BroadcastChannel:

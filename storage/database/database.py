@@ -34,6 +34,8 @@ _log = logging.getLogger(__name__)
 
 _DATABASE = "motorpool"
 _CLOSE_SECONDS = 2.0
+_SESSIONS = 6
+"""Most connections of a process beside its pool (`Database.session`)."""
 _READER_SECONDS = 900
 """The longest that the reader of a stream of rows may take for one batch."""
 _TRY_WRITE = """
@@ -307,13 +309,19 @@ async def _tell_durability(database: Database) -> None:
     _log.info("PostgreSQL %s: %s", *(await database.fetch(_DURABILITY))[0].values())
 
 
+def _connections(settings: DatabaseSettings) -> int:
+    """Return how many connections the embedded server admits: those of all processes, and some of others."""
+    further = (settings.processes - 1) * (settings.pool_size + _SESSIONS)
+    return settings.pool_size + 32 + further
+
+
 @asynccontextmanager
 async def _running_server(settings: DatabaseSettings) -> AsyncIterator[EmbeddedServer | None]:
     if settings.url != "embedded":
         yield None
         return
     server = EmbeddedServer(
-        settings.data, max_connections=settings.pool_size + 32, start_seconds=settings.start_seconds
+        settings.data, max_connections=_connections(settings), start_seconds=settings.start_seconds
     )
     await server.start()
     try:

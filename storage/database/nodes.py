@@ -170,6 +170,25 @@ async def declare_dead(q: Queries, node: int) -> list[int]:
     return [row[0] for row in await q.fetch(_DECLARE_DEAD, node)]
 
 
+async def note_end(q: Queries, node: int) -> bool:
+    """Declare a server dead whose process has ended; return False if it was dead already."""
+    row = await q.fetch_value(
+        "update nodes set state = 'dead', seen_until = clock_timestamp() where id = $1 and state <> 'dead'"
+        " returning id",
+        node,
+    )
+    return row is not None
+
+
+async def note_end_of_cluster(q: Queries, cluster: str) -> None:
+    """Declare all servers of a cluster dead: it is known that their processes have ended."""
+    await q.execute(
+        "update nodes set state = 'dead', seen_until = clock_timestamp()"
+        " where cluster = $1 and state <> 'dead'",
+        cluster,
+    )
+
+
 async def retire(q: Queries) -> str | None:
     """Declare all servers dead if none has renewed its row in time; return the host of one that is not."""
     await q.execute(_RETIRE)

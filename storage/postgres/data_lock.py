@@ -41,6 +41,11 @@ class DataLock:
         os.write(file, b"%d\n" % os.getpid())
         self._file = file
 
+    @property
+    def descriptor(self) -> int | None:
+        """The file that is locked, while it is: a process that inherits it holds the lock as well."""
+        return self._file
+
     def release(self) -> None:
         """Release the lock. The lock file is kept, because another server may have it open."""
         if self._file is not None:

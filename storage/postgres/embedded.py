@@ -137,6 +137,11 @@ class EmbeddedServer:
         """The process id of the postmaster; None while it is not running."""
         return self._process.pid if self._process is not None else None
 
+    @property
+    def lock_descriptor(self) -> int | None:
+        """The locked file of the data folder, for processes that work on its data as well."""
+        return self._lock.descriptor
+
     def unavailable(self) -> StorageUnavailable:
         """Return the error for calls while the server is not up."""
         text = f"the embedded PostgreSQL is being started again: {self._fault or 'it is starting'}"

@@ -31,6 +31,7 @@ from motorpool.actors.messages.changes import (
     ScheduleChanged,
     ScheduledReportChanged,
     ServerChanged,
+    ServerEnded,
     SessionEnded,
     SettingsChanged,
     TicketChanged,
@@ -71,6 +72,7 @@ EVERY_FACT = (
     QueueFilled(20),
     DeviceMoved(21),
     DutyReleased("schedule"),
+    ServerEnded(22),
     EverythingChanged(),
 )
 

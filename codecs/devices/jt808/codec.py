@@ -70,6 +70,8 @@ class Jt808(DeviceCodec):
 
     name = "jt808"
     port = 5015
+    files_port = 5563
+    """Of files of alarms, where several servers share the other port: each has one of its own."""
     udp = True
     identity = "phone"
     carries_secret = True

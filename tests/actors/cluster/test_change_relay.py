@@ -15,11 +15,12 @@ from motorpool.actors.messages.changes import (
     DeviceChanged,
     EverythingChanged,
     LinkChanged,
+    ServerEnded,
     SessionEnded,
 )
 from motorpool.actors.messages.homes import LIVING_SERVERS
 from motorpool.runtime import SupervisorSpec, TaskSpec, open_system
-from motorpool.storage.cluster.broadcast import MAX_BYTES
+from motorpool.storage.cluster.broadcast import MAX_BYTES, notify
 from motorpool.storage.database import nodes
 
 
@@ -138,3 +139,24 @@ def test_texts_hold_all_facts_and_are_short_enough(names):
         assert sent == fact or (
             sent == EverythingChanged() and len(msgspec.json.encode(fact)) > MAX_BYTES - 2
         )
+
+
+async def test_a_server_that_is_said_to_be_dead_is_looked_at_at_once(database, monkeypatch):
+    monkeypatch.setattr(change_relay, "LOOK_SECONDS", 3600.0)
+    async with database.session() as session:
+        node = await nodes.join(session, "north", "here", "0")
+    relay = SupervisorSpec(
+        name="system",
+        intensity=None,
+        children=(TaskSpec(name="change_relay", factory=lambda: ChangeRelay(database)),),
+    )
+    async with open_system(relay) as system:
+        server = Server(system)
+        await server.until_known(node)
+        await nodes.note_end(database, node)
+        text = texts_of([ServerEnded(node)])
+        await notify(database, change_relay.CHANNEL, text)
+        with trio.fail_after(120):
+            while node in server.living:  # noqa: ASYNC110 - a set of the test
+                await trio.sleep(0.01)
+        await server.until_seen(EverythingChanged())

@@ -11,7 +11,7 @@ import trio
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.cluster import duties as module
 from motorpool.actors.cluster.duties import Duties
-from motorpool.actors.messages.changes import ApplyChanges, DutyReleased
+from motorpool.actors.messages.changes import ApplyChanges, DutyReleased, ServerEnded
 from motorpool.runtime import Actor, Kind
 from motorpool.storage.cluster import membership
 from motorpool.storage.database import nodes
@@ -151,6 +151,21 @@ async def test_a_server_that_ends_leaves_its_duties_to_the_others(database, star
             # It is not taken again by the one that ends.
             await time.passes(5, step=1)
             assert (await database.fetch_value("select node from duties"), second.lives) == (first.node, 1)
+
+
+async def test_the_duties_of_a_server_that_is_said_to_be_dead_are_taken_at_once(database, start, time):
+    async with start() as first:
+        await time.settle()
+        async with start() as second:
+            await time.settle()
+            await time.passes(module.LOOK_SECONDS)
+            first.freeze()
+            first.duties.look = trio.sleep_forever
+            await nodes.note_end(database, first.node)
+            await publish_changes(second.system, ServerEnded(first.node))
+            await time.settle()
+            assert second.lives == 1
+            first.thaw()
 
 
 async def test_the_duties_of_a_dead_server_are_taken_and_what_it_decides_later_is_not_committed(

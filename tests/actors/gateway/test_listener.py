@@ -21,10 +21,13 @@ from motorpool.actors.gateway.port_guard import (
     device_guard,
 )
 from motorpool.actors.gateway.recorder import RECORDER
+from motorpool.actors.gateway.settings import DeviceSettings
+from motorpool.actors.gateway.shared_ports import bind_shared_ports
 from motorpool.actors.messages.conditions import OPEN_FILES
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.work.connection_limits import ConnectionLimits
 from motorpool.bench.traffic_recording import Opened, TrafficRecordingReader
+from motorpool.codecs.devices import CODECS
 from motorpool.runtime import Actor, ActorFailed, ChildSpec, TaskSpec
 
 
@@ -64,6 +67,7 @@ def listening(tree, neighbours, own_port):
             is_recorded=False,
             port=None,
             guard=None,
+            shared=None,
         ):
             self.wires = []
             self.port = port or own_port
@@ -78,6 +82,7 @@ def listening(tree, neighbours, own_port):
                 make_connection=self.make,
                 guard=self.guard,
                 is_recorded=is_recorded,
+                shared=shared,
             )
             self.spec = TaskSpec(name="listener:jt808", factory=lambda: Listener(port))
 
@@ -147,6 +152,35 @@ async def test_an_address_gets_so_many_connections_and_a_closed_one_makes_room(l
             assert not is_closed(again)
         for peer in (two, *more):
             peer.close()
+
+
+async def test_servers_that_share_a_socket_accept_from_one_queue(listening, until, own_port):
+    settings = DeviceSettings(host="127.0.0.1")
+    shared = bind_shared_ports(settings, own_port - CODECS["jt808"].port, ("jt808",))[own_port]
+    with shared, ExitStack() as stack:
+        async with listening(shared=shared) as first:
+            stack.enter_context(first.call())
+            await until(lambda: len(first.wires) == 1)
+        # Nobody accepts now, and nothing is refused.
+        waiting = stack.enter_context(first.call())
+        assert not is_closed(waiting)
+        async with listening(shared=shared) as second:
+            await until(lambda: len(second.wires) == 1)
+            assert not is_closed(waiting)
+
+
+def test_a_shared_port_that_is_taken_is_named(own_port):
+    settings = DeviceSettings(host="127.0.0.1")
+    offset = own_port - CODECS["jt808"].port
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+        datagrams.bind(("127.0.0.1", own_port))
+        with pytest.raises(OSError, match=rf"for jt808 on UDP 127.0.0.1:{own_port}: the address is in use"):
+            bind_shared_ports(settings, offset, ("jt808",))
+    text = rf"for jt808 on 127.0.0.1:{own_port}: the address is in use"
+    with socket.create_server(("127.0.0.1", own_port)), pytest.raises(OSError, match=text):
+        bind_shared_ports(settings, offset, ("jt808",))
+    with pytest.raises(ValueError, match="no such protocol: smoke"):
+        bind_shared_ports(settings, offset, ("smoke",))
 
 
 async def test_a_port_that_is_taken_ends_the_start_with_one_sentence(listening, own_port):

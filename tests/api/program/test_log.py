@@ -46,6 +46,17 @@ def test_text_lines_are_for_people_and_the_level_holds():
     assert line.endswith("WARNING motorpool.test: heard")
 
 
+def test_lines_of_one_of_several_processes_name_it():
+    stream = io.StringIO()
+    open_log(LogSettings(), stream, node=1)
+    logging.getLogger("motorpool.test").info("heard")
+    assert stream.getvalue().endswith("INFO    node 1 motorpool.test: heard\n")
+    stream = io.StringIO()
+    open_log(LogSettings(format="json"), stream, node=0)
+    logging.getLogger("motorpool.test").info("heard")
+    assert json.loads(stream.getvalue())["node"] == 0
+
+
 def test_control_characters_cannot_forge_a_line():
     stream = io.StringIO()
     open_log(LogSettings(), stream)

@@ -23,7 +23,7 @@ from motorpool.actors.work.bind_errors import bind_problem
 from motorpool.api.configuration.live import open_live_settings
 from motorpool.api.program import serve as serve_program
 from motorpool.api.program.errors import StartFailed, error_line, is_foreseen
-from motorpool.api.program.serve import warn_of_retention, warn_of_shared_names
+from motorpool.api.program.preparation import warn_of_retention, warn_of_shared_names
 from motorpool.api.settings import Settings
 from motorpool.runtime import ActorFailed
 

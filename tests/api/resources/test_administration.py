@@ -19,7 +19,7 @@ async def test_what_is_in_memory_is_told_in_plain_text(served):
 async def test_a_reboot_is_answered_noted_and_asked_for(served):
     answer = await served.admin.post("/server/reboot")
     assert (answer.status, answer.text) == (200, "the server starts again")
-    assert served.context.lifetime.restart_requested.is_set()
+    assert await served.context.lifetime.restart_requested.wait(0)
     audit = (await served.admin.get("/audit?from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z")).json()
     assert (audit[-1]["actionType"], audit[-1]["objectType"]) == ("reboot", "server")
     assert audit[-1]["userId"] == served.admin_id
@@ -33,4 +33,4 @@ async def test_both_are_for_administrators(served):
         assert (await caller.post("/server/reboot")).status == 400
     assert (await served.client().get("/server/cache")).status == 401
     assert (await served.client().post("/server/reboot")).status == 401
-    assert not served.context.lifetime.restart_requested.is_set()
+    assert not await served.context.lifetime.restart_requested.wait(0)

@@ -1,0 +1,50 @@
+"""A server that a supervisor has started, as it sees itself."""
+
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+
+from motorpool.actors.gateway.shared_ports import SharedPorts
+from motorpool.api.nodes.control import Channel, Joined, Plan, Ready, RestartAsked
+from motorpool.api.settings import Settings
+
+
+class Supervised:
+    """What the supervisor has given to this server, and the way back to it."""
+
+    def __init__(self, plan: Plan, connection: socket.socket) -> None:
+        self._plan = plan
+        self._channel = Channel(connection)
+        self.http = tuple(socket.socket(fileno=each) for each in plan.http)
+        """The sockets of HTTP, which all servers of the machine accept from."""
+        listening = {number: socket.socket(fileno=each) for number, each in plan.devices.items()}
+        self.ports = SharedPorts(index=plan.index, listening=listening)
+        for each in (connection, *self.http, *listening.values()):
+            each.set_inheritable(False)
+
+    def settings(self, settings: Settings) -> Settings:
+        """Return the settings with what the supervisor says in place of the operator's."""
+        return replace(
+            settings,
+            database=self._plan.database,
+            cluster=replace(settings.cluster, name=self._plan.cluster),
+            node=replace(settings.node, address=self._plan.address),
+        )
+
+    async def tell_joined(self, node: int, url: str, key: str) -> None:
+        """Tell the number of this server in the database, and where others reach it."""
+        await self._channel.send(Joined(node, url, key))
+
+    async def tell_ready(self) -> None:
+        """Tell that this server serves devices and HTTP."""
+        await self._channel.send(Ready())
+
+    async def ask_for_restart(self) -> None:
+        """Have all servers of the machine replaced."""
+        await self._channel.send(RestartAsked())
+
+    async def follow(self, on_end: Callable[[], None]) -> None:
+        """Do what the supervisor says; call `on_end` once if it has ended."""
+        async for message in self._channel.messages():
+            raise AssertionError(message)
+        on_end()
