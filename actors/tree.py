@@ -499,11 +499,12 @@ def _listeners(
             is_recorded=is_recorded,
             hub=hub,
             proxies=proxies,
-            shared=ports.listening[codec.port + settings.port.offset] if ports is not None else None,
         )
+        if ports is not None:
+            port = replace(port, shared=ports.listening[port.number], load=ports.load, leaving=ports.leaving)
         specs.append(_listener(port))
         if ports is not None and codec is Jt808:
-            own = replace(port, number=media.upload_port, shared=None)
+            own = replace(port, number=media.upload_port, shared=None, load=None, leaving=None)
             specs.append(TaskSpec(name=f"listener:{name}-files", factory=partial(Listener, own)))
         if codec.udp:
             specs.append(

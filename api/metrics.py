@@ -1,10 +1,11 @@
 """`/metrics` for Prometheus: for administrators, and networks of the settings (docs/decisions/0015)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+import trio
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -17,17 +18,25 @@ from motorpool.actors.messages.conditions import ALL
 from motorpool.actors.messages.counters import COUNTERS
 from motorpool.actors.upkeep.memory_limit import MemoryLimit
 from motorpool.actors.work.networks import Networks
+from motorpool.api.cluster.answer_cache import Answer
+from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequest
 from motorpool.api.http.addresses import client_address, is_forwarded, peer_address
 from motorpool.api.http.errors import Forbidden, Unauthorized
+from motorpool.api.http.node_gate import METRICS_PATH, sender_of
 from motorpool.api.http.responses import as_bytes
 from motorpool.api.logins.authentication import authenticate
 from motorpool.api.logins.second_factor import require_codes
+from motorpool.api.nodes.control import Sibling
+from motorpool.api.nodes.machine import Machine
 from motorpool.api.server_context import ServerContext
-from motorpool.runtime import ConditionsCollector
+from motorpool.runtime import ActorError, ConditionsCollector, System
 from motorpool.runtime.loop_stalls import LoopStallsCollector
 from motorpool.runtime.metrics import SystemCollector
+from motorpool.storage.cluster.homes import Home
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
+SIBLING_SECONDS = 1.0
+"""Another server of the machine that has not told its metrics within this time is left out."""
 
 
 class MachineCollector(Collector):
@@ -98,11 +107,72 @@ def add_metrics_route(app: QuartTrio, context: ServerContext, http_metrics: Http
     """Add GET /metrics, for networks of the settings and for administrators."""
     allowed = Networks(context.settings.http.metrics_allow)
 
-    @app.get("/metrics")
+    @app.get(METRICS_PATH)
     async def metrics() -> Response:
+        if sender_of(current_request) is not None:
+            return _as_metrics(generate_latest(http_metrics.registry))
         if not _is_from(current_request, allowed, context.trusted_proxies):
             await _require_administrator(context, current_request)
-        return as_bytes(generate_latest(http_metrics.registry), TEXT, {"Cache-Control": "no-store"})
+        own = generate_latest(http_metrics.registry)
+        if context.machine is not None:
+            own = await _of_machine(context.system, context.machine, own)
+        return _as_metrics(own)
+
+
+def _as_metrics(text: bytes) -> Response:
+    return as_bytes(text, TEXT, {"Cache-Control": "no-store"})
+
+
+async def _of_machine(system: System, machine: Machine, own: bytes) -> bytes:
+    """Return the metrics of all servers of the machine that answer soon, each sample with its server."""
+    texts = {machine.index: own}
+    siblings = machine.siblings()
+
+    async def fetch(sibling: Sibling) -> None:
+        home = Home(sibling.node, sibling.url, sibling.key, responds=True)
+        with trio.move_on_after(SIBLING_SECONDS), suppress(ActorError):
+            answer = await system.ref(HOME_REQUESTS).ask(HomeRequest(home, 0, 0, METRICS_PATH))
+            if isinstance(answer, Answer) and answer.status == 200:
+                texts[sibling.index] = answer.body
+
+    async with trio.open_nursery() as fetching:
+        for each in siblings.ready:
+            if each.index != machine.index:
+                fetching.start_soon(fetch, each)
+    processes = CollectorRegistry()
+    for name, text, number in (
+        ("wanted", "Server processes that this machine is to run.", siblings.wanted),
+        ("answering", "Server processes of this machine whose metrics are here.", len(texts)),
+    ):
+        Gauge(f"motorpool_processes_{name}", text, registry=processes).set(number)
+    return merged(dict(sorted(texts.items()))) + generate_latest(processes)
+
+
+def merged(texts: Mapping[int, bytes]) -> bytes:
+    """Return the samples of several servers, by index, as one text: each with the label `node`."""
+    heads: dict[bytes, list[bytes]] = {}
+    samples: dict[bytes, list[bytes]] = {}
+    for index, text in texts.items():
+        family = b""
+        added = set()
+        for line in text.splitlines():
+            if line.startswith(b"#"):
+                family = line.split(b" ", 3)[2]
+                if family not in heads:
+                    heads[family] = []
+                    added.add(family)
+                if family in added:
+                    heads[family].append(line)
+                continue
+            name, separator, rest = line.partition(b"{")
+            if not separator:
+                name, _, value = line.partition(b" ")
+                rest = b"} " + value
+            elif not rest.startswith(b"}"):
+                rest = b"," + rest
+            samples.setdefault(family, []).append(b'%s{node="%d"%s' % (name, index, rest))
+    lines = [line for family in heads for line in (*heads[family], *samples.get(family, ()))]
+    return b"\n".join(lines) + b"\n"
 
 
 def _is_from(request: Request, allowed: Networks, trusted: Networks) -> bool:

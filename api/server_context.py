@@ -36,6 +36,7 @@ from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.configuration.live import LiveSettings
 from motorpool.api.device_json import DeviceJsonCache
 from motorpool.api.http.origins import Origins
+from motorpool.api.nodes.machine import Machine
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.request_limits import RequestLimits
 from motorpool.api.settings import Settings
@@ -96,6 +97,7 @@ class ServerContext:
         single_node: int | None = None,
         shared_attempts: SharedAttempts | None = None,
         home_finder: HomeFinder | None = None,
+        machine: Machine | None = None,
         loop_stalls: LoopStalls | None = None,
     ) -> None:
         """Make what requests share, and have the caches follow the change feed.
@@ -114,6 +116,8 @@ class ServerContext:
         """The number of this server in the database where it is alone; None in a cluster."""
         self.home_finder = home_finder
         """Where devices are that another server serves; None where no request is forwarded."""
+        self.machine = machine
+        """The servers of the machine under one supervisor; None where there is none."""
         self.files = files
         """Files of devices, which devices and users add."""
         self.loop_stalls = loop_stalls or LoopStalls()

@@ -48,6 +48,9 @@ UNCOUNTED = (
     | kinds.FileChunk
 )
 """They accompany another message, or were counted when processed as a position."""
+DEPART_SECONDS = 1.0
+"""From the last read of a connection that the server closes to leave to its end: what was read is stored and
+acknowledged by then."""
 ANSWER_SECONDS = 0.5
 """For answers to requests that came before the device lost the right to report."""
 
@@ -68,6 +71,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         "_files",
         "_first",
         "_generation",
+        "_is_departing",
         "_is_open",
         "_is_processing",
         "_pending",
@@ -119,6 +123,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._failure: Exception | None = None
         """A crash of `_on_data`, raised in the connection's own task."""
         self._is_processing = False
+        self._is_departing = False
         self._is_open = False
         """Whether these were made, by `_open`."""
         self._ref: Ref[ConnectionMessage]
@@ -262,7 +267,8 @@ class DeviceConnection(Actor[ConnectionMessage]):
                 await self._process(pending)
                 if not self._codec.buffered:
                     self._first = b""
-                self._socket.resume_reading()
+                if not self._is_departing:
+                    self._socket.resume_reading()
         finally:
             self._is_processing = False
 
@@ -424,6 +430,8 @@ class DeviceConnection(Actor[ConnectionMessage]):
                 return self._check_deadlines()
             case downlink.Close():
                 return self._socket.close(message.reason)
+            case downlink.Depart():
+                return self._depart()
             case downlink.StopServing():
                 return self._stop_serving(message)
             case _:
@@ -437,6 +445,15 @@ class DeviceConnection(Actor[ConnectionMessage]):
             self.context.after(ANSWER_SECONDS, downlink.Close(message.reason))
         else:
             self._socket.close(message.reason)
+
+    def _depart(self) -> None:
+        """Close in a moment. A device that goes on sending is not read meanwhile, so that nothing is stored
+        that it sends to the next server again; a request is still answered.
+        """
+        if not self._codec.request_response:
+            self._is_departing = True
+            self._socket.pause_reading()
+        self.context.after(DEPART_SECONDS, downlink.Close("the server leaves"))
 
     def _transmit(self, message: downlink.Transmit) -> downlink.TransmitOutcome:
         try:

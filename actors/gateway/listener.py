@@ -6,12 +6,13 @@ import logging
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Never
+from typing import Any, Never
 
 import trio
 
 from motorpool.actors.gateway.device_socket import READ_BYTES, DeviceSocket
 from motorpool.actors.gateway.hub import Hub
+from motorpool.actors.gateway.machine_load import ServerLoad
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_binding import bind_port, cannot_listen
 from motorpool.actors.gateway.port_guard import PortGuard
@@ -70,6 +71,11 @@ class DevicePort:
     shared: socket.socket | None = None
     """The socket that other servers of the machine accept from as well; their datagrams are shared out by the
     system (shared_ports.py)."""
+    load: ServerLoad | None = None
+    """Counts the connections of a shared socket; with many of them it is left to other servers for a
+    moment."""
+    leaving: trio.Event | None = None
+    """Set to accept no more."""
 
     def open(self, context: Context[Never], kind: socket.SocketKind) -> socket.socket:
         """Return a socket of this kind that is bound to the port, and does not block.
@@ -113,18 +119,31 @@ class Listener(Actor[Never]):
 
     def __init__(self, port: DevicePort) -> None:
         self._port = port
+        self._raw: socket.socket | None = None
         self._socket: trio.socket.SocketType | None = None
         # One object for all sockets, not one for each.
         self._on_close = self._release
 
     async def start(self) -> None:
         """Bind the port. Raises OSError."""
-        self._socket = trio.socket.from_stdlib_socket(self._port.open(self.context, socket.SOCK_STREAM))
+        self._raw = self._port.open(self.context, socket.SOCK_STREAM)
+        self._socket = trio.socket.from_stdlib_socket(self._raw)
 
     async def run(self) -> None:
         """Accept connections until stopped, then close the port; open connections stay."""
         assert self._socket is not None
-        with self._socket as listening:
+        leaving = self._port.leaving
+        if leaving is None:
+            await self._accept_all(self._socket)
+            return
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._accept_all, self._socket)
+            await leaving.wait()
+            nursery.cancel_scope.cancel()
+        await trio.sleep_forever()
+
+    async def _accept_all(self, accepting: trio.socket.SocketType) -> None:
+        with accepting as listening:
             if self._port.proxies:
                 async with trio.open_nursery() as waiting:
                     await self._accept(listening, waiting)
@@ -136,7 +155,7 @@ class Listener(Actor[Never]):
         failures = 0
         while True:
             try:
-                accepted, address = await listening.accept()
+                accepted, address = await self._next(listening)
             except OSError as error:
                 failures += 1
                 await self._pause(error, failures)
@@ -146,6 +165,13 @@ class Listener(Actor[Never]):
                     self._await_header(accepted, address[0], waiting)
                 else:
                     await self._admit(accepted, address[0])
+
+    async def _next(self, listening: trio.socket.SocketType) -> tuple[trio.socket.SocketType, Any]:
+        load = self._port.load
+        if load is None:
+            return await listening.accept()
+        assert self._raw is not None
+        return await load.accept(self._raw)
 
     def _await_header(self, accepted: trio.socket.SocketType, proxy: str, waiting: trio.Nursery) -> None:
         """Read the header of a connection from a proxy, in a task of its own.
@@ -199,6 +225,8 @@ class Listener(Actor[Never]):
 
     def _release(self, ended: DeviceSocket) -> None:
         self._port.guard.connections.release(ended.peer)
+        if self._port.load is not None:
+            self._port.load.add(-1)
 
     def _refuse(self, accepted: trio.socket.SocketType, peer: str, refusal: str) -> None:
         accepted.close()
@@ -219,6 +247,8 @@ class Listener(Actor[Never]):
             self._refuse(accepted, peer, refusal)
             return
         port = self._port
+        if port.load is not None:
+            port.load.add(1)
         device_socket = DeviceSocket(
             socket.socket(fileno=accepted.detach()),
             read_bytes=port.read_bytes,

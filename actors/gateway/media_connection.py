@@ -286,6 +286,7 @@ class MediaConnection(Actor[ConnectionMessage]):
                 | downlink.DeliverInResponse()
                 | downlink.Reannounce()
                 | downlink.ConfigureDecoder()
+                | downlink.Depart()
             ):
                 return None
             case _:

@@ -16,6 +16,9 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import trio
+
+from motorpool.actors.gateway.machine_load import ServerLoad
 from motorpool.actors.gateway.port_binding import bind_port
 from motorpool.actors.gateway.settings import DeviceSettings
 from motorpool.codecs.devices import CODECS
@@ -29,6 +32,10 @@ class SharedPorts:
     """Of the server, from 0."""
     listening: Mapping[int, socket.socket] = field(default_factory=dict)
     """The sockets that all servers accept from, by port number."""
+    load: ServerLoad | None = None
+    """Counts the connections of devices at these ports."""
+    leaving: trio.Event = field(default_factory=trio.Event)
+    """Set to accept no more from them."""
 
 
 def enabled_protocols(protocols: tuple[str, ...] | None) -> frozenset[str]:

@@ -184,6 +184,7 @@ class TalkConnection(Actor[ConnectionMessage]):
                 | downlink.DeliverInResponse()
                 | downlink.Reannounce()
                 | downlink.ConfigureDecoder()
+                | downlink.Depart()
             ):
                 return None
             case _:

@@ -47,6 +47,13 @@ class Close(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """For a media connection: stop serving this channel only, and close after the last. None: close now."""
 
 
+class Depart(msgspec.Struct, frozen=True, gc=False):
+    """The server leaves: close the connection once what the device has sent is acknowledged.
+
+    Media connections stay.
+    """
+
+
 class StopServing(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """The device may not report any more: refuse what it sends, and close the connection."""
 
@@ -87,6 +94,7 @@ ConnectionMessage = (
     | Reannounce
     | ConfigureDecoder
     | Close
+    | Depart
     | StopServing
     | Transmit
     | CheckDeadlines

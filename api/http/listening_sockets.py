@@ -5,6 +5,7 @@ connection, and the shutdown of the server, for ever (docs/performance.md#http).
 when no chunk of an answer is taken for `stall_seconds`, and can be aborted even while shielded.
 """
 
+import errno
 import logging
 import os
 import socket
@@ -14,6 +15,7 @@ from contextlib import suppress
 
 import trio
 
+from motorpool.actors.gateway.machine_load import ServerLoad
 from motorpool.actors.gateway.peer_log import PeerLog
 from motorpool.actors.messages.conditions import note_out_of_files
 from motorpool.actors.messages.counters import ACCEPT_FAILURES, CONNECTIONS_REFUSED, begin_at_zero
@@ -27,6 +29,8 @@ _log = logging.getLogger(__name__)
 
 TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 """Sent to a client that has too many connections, TLS or not."""
+LEFT_ALREADY = frozenset((errno.ECONNABORTED, errno.EPROTO, errno.EPERM))
+"""What `accept` says of a client that has gone, or that a firewall refuses."""
 SPARE_FILES = 16
 PAUSE_SECONDS = 0.5
 """Between two attempts to accept a client when there are no open files left."""
@@ -184,6 +188,9 @@ class IdleConnections:
     def __init__(self) -> None:
         self._by_client: dict[str, _IdleOfClient] = {}
 
+    def __len__(self) -> int:
+        return sum(len(each.unused) + len(each.kept) for each in self._by_client.values())
+
     def add(self, stream: AbortableStream) -> None:
         """Add a connection that was accepted, or whose request has been answered."""
         client = client_network(stream.peer)
@@ -285,8 +292,18 @@ class Admission:
 class ConnectionListener(trio.abc.Listener[AbortableStream]):
     """A listening socket that limits its open connections and can abort them all."""
 
-    def __init__(self, bound: socket.socket, *, admission: Admission, stall_seconds: float) -> None:
+    def __init__(
+        self,
+        bound: socket.socket,
+        *,
+        admission: Admission,
+        stall_seconds: float,
+        load: ServerLoad | None = None,
+    ) -> None:
+        """`load` counts the connections of a socket that other servers accept from as well."""
         self.stall_seconds = stall_seconds
+        self._bound = bound
+        self._load = load
         self._listener = trio.SocketListener(trio.socket.from_stdlib_socket(bound))
         self.admission = admission
         self._streams: set[AbortableStream] = set()
@@ -309,6 +326,8 @@ class ConnectionListener(trio.abc.Listener[AbortableStream]):
             slots.release()
             raise
         self._streams.add(stream)
+        if self._load is not None:
+            self._load.add(1)
         return stream
 
     async def _accept(self) -> trio.SocketStream:
@@ -316,8 +335,13 @@ class ConnectionListener(trio.abc.Listener[AbortableStream]):
         self.admission.spare_files.refill()
         while True:
             try:
+                if self._load is not None:
+                    accepted, _ = await self._load.accept(self._bound)
+                    return trio.SocketStream(accepted)
                 return await self._listener.accept()
             except OSError as error:
+                if error.errno in LEFT_ALREADY:
+                    continue
                 if error.errno not in OUT_OF_FILES:
                     raise
                 self.admission.note_out_of_files()
@@ -332,6 +356,8 @@ class ConnectionListener(trio.abc.Listener[AbortableStream]):
             self._streams.discard(stream)
             self.admission.slots.release()
             self.admission.release(stream)
+            if self._load is not None:
+                self._load.add(-1)
             if not self._streams:
                 self._emptied.unpark_all()
 

@@ -19,6 +19,8 @@ PATHS = ("/api/stream/", "/api/playbacks", "/api/captures")
 SHARED_PATH = "/api/stream/"
 """Reads below this path are also served without a user: the asking server has checked the rights of all who
 get the answer."""
+METRICS_PATH = "/metrics"
+"""Served likewise: the asking server gives it to those who may read its own."""
 _SCOPE_KEY = "motorpool.sender"
 
 
@@ -54,11 +56,13 @@ class NodeGate:
         sender = _read_sender(headers.get(CALLER_HEADER.lower().encode(), b"{}"))
         # A socket is nobody's but its user's.
         is_shared = (
-            scope["type"] == "http" and scope["method"] == "GET" and scope["path"].startswith(SHARED_PATH)
+            scope["type"] == "http"
+            and scope["method"] == "GET"
+            and (scope["path"].startswith(SHARED_PATH) or scope["path"] == METRICS_PATH)
         )
         if (
             not hmac.compare_digest(shown, self._key)
-            or not scope["path"].startswith(PATHS)
+            or not (scope["path"].startswith(PATHS) or scope["path"] == METRICS_PATH)
             or sender is None
             or not (sender.user_id or is_shared)
         ):

@@ -18,9 +18,11 @@ from hypercorn.typing import ASGIFramework, ConnectionState
 from hypercorn.utils import wrap_app
 from quart_trio import QuartTrio
 
+from motorpool.actors.gateway.machine_load import ServerLoad
 from motorpool.actors.gateway.port_guard import HTTP_SHARE, descriptor_share
 from motorpool.actors.work.bind_errors import bind_problem
 from motorpool.actors.work.networks import Networks
+from motorpool.api.http.departure import Departure
 from motorpool.api.http.listening_sockets import (
     AbortableStream,
     Admission,
@@ -88,11 +90,19 @@ class HttpServer(Actor[Never]):
         sockets: Sequence[socket.socket],
         settings: HttpSettings,
         nodes: NodeListener | None = None,
+        *,
+        load: ServerLoad | None = None,
+        departure: Departure | None = None,
     ) -> None:
+        """Take bound sockets, and how other servers reach this one. `load` counts the connections of sockets
+        that other servers of the machine accept from, `departure` says when they go on alone.
+        """
         self._app_factory = app_factory
         self._sockets = sockets
         self._settings = settings
         self._nodes = nodes
+        self._load = load
+        self._departure = departure or Departure()
         self._stopping = trio.Event()
         self._ended = trio.Event()
 
@@ -117,7 +127,7 @@ class HttpServer(Actor[Never]):
         )
         stall = self._settings.stall_seconds
         public = [
-            ConnectionListener(bound.dup(), admission=admission, stall_seconds=stall)
+            ConnectionListener(bound.dup(), admission=admission, stall_seconds=stall, load=self._load)
             for bound in self._sockets
         ]
         internal = [] if self._nodes is None else _node_listeners(self._nodes, stall)
@@ -138,7 +148,16 @@ class HttpServer(Actor[Never]):
                 try:
                     async with trio.open_nursery() as accepting:
                         accept = partial(trio.serve_listeners, handler_nursery=connections)
-                        accepting.start_soon(accept, serve(self._served.app), accepting_from)
+                        departure = self._departure
+                        departure.in_progress = lambda: (
+                            sum(each.connections for each in public) - len(admission.idle)
+                        )
+                        accepting.start_soon(
+                            self._accept_until_departure,
+                            partial(accept, serve(self._served.app), accepting_from),
+                            config,
+                        )
+                        accepting.start_soon(self._close_at_departure)
                         if self._nodes is not None:
                             gate = NodeGate(self._served.app, self._nodes.key)
                             accepting.start_soon(accept, serve(gate), internal)
@@ -161,6 +180,20 @@ class HttpServer(Actor[Never]):
                 listener.close()
             admission.spare_files.close()
             self._ended.set()
+
+    async def _accept_until_departure(
+        self, accept: Callable[[], Awaitable[Never]], config: ConnectionConfig
+    ) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(accept)
+            await self._departure.begun.wait()
+            nursery.cancel_scope.cancel()
+        # Each answer is the last one of its connection from now on, and says so.
+        config.keep_alive_max_requests = 0
+
+    async def _close_at_departure(self) -> None:
+        await self._departure.closing.wait()
+        self._served.closing.set()
 
     async def stop(self) -> None:
         """Stop accepting, let requests end, abort the rest."""

@@ -28,6 +28,8 @@ class Plan(msgspec.Struct, frozen=True, tag=True):
     """Descriptors of the sockets of HTTP."""
     devices: dict[int, int]
     """Descriptors of the sockets of devices, by port number."""
+    load: int
+    """Descriptor of the page of `MachineLoad`."""
 
 
 class Joined(msgspec.Struct, frozen=True, tag=True):
@@ -45,6 +47,28 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
     """A server serves devices and HTTP."""
 
 
+class Sibling(msgspec.Struct, frozen=True):
+    """A server of the machine."""
+
+    index: int
+    node: int
+    """Its number in the database."""
+    url: str
+    key: str
+
+
+class Leave(msgspec.Struct, frozen=True, tag=True):
+    """A server is to end once it has sent its devices to others and answered all requests."""
+
+
+class Siblings(msgspec.Struct, frozen=True, tag=True):
+    """Which servers of the machine are ready, the one that is told included."""
+
+    ready: tuple[Sibling, ...]
+    wanted: int
+    """How many there should be."""
+
+
 class Failed(msgspec.Struct, frozen=True, tag=True):
     """A server ends; a line says why."""
 
@@ -55,7 +79,7 @@ class RestartAsked(msgspec.Struct, frozen=True, tag=True):
     """An administrator wants all servers of the machine to be replaced."""
 
 
-Message = Plan | Joined | Ready | Failed | RestartAsked
+Message = Plan | Joined | Ready | Leave | Siblings | Failed | RestartAsked
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)

@@ -11,6 +11,8 @@ import trio
 from motorpool.api.nodes.control import Channel, Failed, Joined, Message, Plan, Ready
 
 LAST_WORDS_SECONDS = 1.0
+SEND_SECONDS = 1.0
+"""For a message, which a process that is frozen may not take."""
 STOP_SECONDS = 9.8
 """A server that has not ended so long after it was asked to is killed; it ends itself by force before."""
 
@@ -74,6 +76,11 @@ class NodeProcess:
                     pass
             on_message(message)
 
+    async def send(self, message: Message) -> None:
+        """Tell the process something, unless it has ended or takes nothing."""
+        with trio.move_on_after(SEND_SECONDS):
+            await self._channel.send(message)
+
     def terminate(self) -> None:
         """Ask the process to end, as SIGTERM does: at once if it was asked before."""
         if self._process.returncode is None:
@@ -97,7 +104,7 @@ async def start_node(
                 [*command, "--control", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 env=dict(environ),
-                pass_fds=(theirs.fileno(), *plan.http, *plan.devices.values(), *kept),
+                pass_fds=(theirs.fileno(), plan.load, *plan.http, *plan.devices.values(), *kept),
                 # The terminal's Ctrl+C is for the supervisor, which ends its servers in order.
                 start_new_session=True,
             )

@@ -4,8 +4,12 @@ import socket
 from collections.abc import Callable
 from dataclasses import replace
 
+import trio
+
+from motorpool.actors.gateway.machine_load import DEVICES, HTTP, MachineLoad, ServerLoad
 from motorpool.actors.gateway.shared_ports import SharedPorts
-from motorpool.api.nodes.control import Channel, Joined, Plan, Ready, RestartAsked
+from motorpool.api.nodes.control import Channel, Joined, Leave, Plan, Ready, RestartAsked, Siblings
+from motorpool.api.nodes.machine import Machine
 from motorpool.api.settings import Settings
 
 
@@ -18,7 +22,16 @@ class Supervised:
         self.http = tuple(socket.socket(fileno=each) for each in plan.http)
         """The sockets of HTTP, which all servers of the machine accept from."""
         listening = {number: socket.socket(fileno=each) for number, each in plan.devices.items()}
-        self.ports = SharedPorts(index=plan.index, listening=listening)
+        self._siblings = Siblings((), 0)
+        self.machine = Machine(index=plan.index, siblings=lambda: self._siblings)
+        load = MachineLoad(plan.load)
+        device_load = ServerLoad(load, plan.index, DEVICES)
+        self.ports = SharedPorts(index=plan.index, listening=listening, load=device_load)
+        self.http_load = ServerLoad(load, plan.index, HTTP)
+        self.loads = device_load, self.http_load
+        """What other servers see of the connections of this one."""
+        self.leave_asked = trio.Event()
+        """Set to leave (`Leave`)."""
         for each in (connection, *self.http, *listening.values()):
             each.set_inheritable(False)
 
@@ -46,5 +59,8 @@ class Supervised:
     async def follow(self, on_end: Callable[[], None]) -> None:
         """Do what the supervisor says; call `on_end` once if it has ended."""
         async for message in self._channel.messages():
-            raise AssertionError(message)
+            if isinstance(message, Siblings):
+                self._siblings = message
+            elif isinstance(message, Leave):
+                self.leave_asked.set()
         on_end()

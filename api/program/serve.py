@@ -26,6 +26,7 @@ from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequests
 from motorpool.api.configuration.live import open_live_settings, settings_reader_spec
+from motorpool.api.http.departure import Departure
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import HttpServer, NodeListener, ServedApp, open_node_listener, tls_context
 from motorpool.api.logins.setup import fetch_setup_token
@@ -36,6 +37,7 @@ from motorpool.api.program.errors import StartFailed, error_line, is_foreseen
 from motorpool.api.program.exceeded_quotas import log_exceeded_quotas
 from motorpool.api.program.file_limit import raise_file_limit
 from motorpool.api.program.free_memory import limit_fragmentation, return_free_memory
+from motorpool.api.program.leaving import leave
 from motorpool.api.program.log import without_repetitions
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.preparation import announce, prepare, warn_of_retention
@@ -187,6 +189,7 @@ async def _run_server(
                     single_node=None if clustered else node,
                     shared_attempts=shared_attempts,
                     home_finder=None if nodes is None else HomeFinder(database, node, clock.monotonic),
+                    machine=None if supervised is None else supervised.machine,
                     files=files,
                     loop_stalls=loop_stalls,
                 )
@@ -196,6 +199,7 @@ async def _run_server(
                     changes=context.lifetime.changes,
                 )
 
+            departure = Departure()
             home_requests = ChildSpec(
                 kind=HOME_REQUESTS, factory=lambda: HomeRequests(database), mailbox_size=10_000
             )
@@ -209,7 +213,15 @@ async def _run_server(
                 ),
                 *((home_requests,) if nodes is not None else ()),
                 TaskSpec(
-                    name="http", factory=lambda: HttpServer(create_served_app, sockets, settings.http, nodes)
+                    name="http",
+                    factory=lambda: HttpServer(
+                        create_served_app,
+                        sockets,
+                        settings.http,
+                        nodes,
+                        load=None if supervised is None else supervised.http_load,
+                        departure=departure,
+                    ),
                 ),
             ]
             address = dialled_address(sockets)
@@ -235,7 +247,7 @@ async def _run_server(
                 )
             except ValueError as error:
                 raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None
-            async with open_system(tree, clock=clock, conditions=conditions):
+            async with open_system(tree, clock=clock, conditions=conditions) as system:
                 # What was created so far lives as long as the server: exclude it from full collections.
                 gc.collect()
                 gc.freeze()
@@ -246,7 +258,11 @@ async def _run_server(
                 if supervised is not None:
                     await supervised.tell_ready()
                 with loop_stalls.measured(), without_repetitions(conditions):
-                    await state.stopping.wait()
+                    async with trio.open_nursery() as nursery:
+                        if supervised is not None:
+                            nursery.start_soon(_leave_when_asked, system, state, supervised, departure)
+                        await state.stopping.wait()
+                        nursery.cancel_scope.cancel()
                 _log.info("stopping")
     except StartFailed:
         raise
@@ -279,6 +295,18 @@ def _stop(state: ServerState, running: trio.CancelScope) -> None:
     if state.stopping.is_set() or not state.started.is_set():
         running.cancel()
     state.stopping.set()
+
+
+async def _leave_when_asked(
+    system: System, state: ServerState, supervised: Supervised, departure: Departure
+) -> None:
+    """Leave the machine to the other servers and stop, once the supervisor says so."""
+    await supervised.leave_asked.wait()
+    _log.info("leaving: another server process has taken the place of this one")
+    await leave(system, supervised.ports.leaving, supervised.loads, departure)
+    if not state.stopping.is_set():
+        _force_exit_after(STOP_SECONDS, state)
+        state.stopping.set()
 
 
 async def _pass_on_restart_requests(state: ServerState, supervised: Supervised) -> None:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count as count_from
+from operator import itemgetter
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,13 +20,14 @@ import trio
 
 from motorpool.actors.cluster.change_relay import CHANNEL, texts_of
 from motorpool.actors.gateway.listener import BACKLOG
+from motorpool.actors.gateway.machine_load import MachineLoad, new_page
 from motorpool.actors.gateway.port_binding import cannot_listen
 from motorpool.actors.gateway.shared_ports import bind_shared_ports
 from motorpool.actors.messages.changes import ServerEnded
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.configuration.errors import SettingsError
 from motorpool.api.configuration.live import open_live_settings
-from motorpool.api.nodes.control import Message, Plan, RestartAsked
+from motorpool.api.nodes.control import Leave, Message, Plan, RestartAsked, Sibling, Siblings
 from motorpool.api.nodes.node_process import NodeProcess, start_node, usable_cores
 from motorpool.api.program.configured_database import open_configured_database
 from motorpool.api.program.demo import FleetProgram, simulate_command
@@ -48,6 +50,8 @@ STEADY_SECONDS = 30.0
 """A server that has run for less before it ended is started again with a longer delay than before."""
 START_SECONDS = 150.0
 """A server that takes the place of another one must be ready within this time: the database may be slow."""
+LEAVE_SECONDS = 65.0
+"""A server that has been replaced must have left within this time: longer than it takes by itself."""
 NOTE_SECONDS = 10.0
 """How long is tried to tell the database of the end of a server; after it the others have noticed it."""
 NOTE_PAUSE_SECONDS = 0.5
@@ -194,6 +198,7 @@ def _common_plan(
         address=settings.node.address or "http://127.0.0.1:0",
         http=tuple(each.fileno() for each in http),
         devices={number: each.fileno() for number, each in devices.items()},
+        load=new_page(),
     )
 
 
@@ -208,6 +213,8 @@ class _Place:
         self.ready = trio.Event()
         """Set once a process has been ready, or the first one has ended before."""
         self.was_ready = False
+        self.is_leaving = False
+        """Its process ends by itself, and is not started again."""
         self.fault = ""
         """How the first process has ended, if it was never ready."""
         self.ended = trio.Event()
@@ -232,10 +239,14 @@ class Supervisor:
         self._command = command
         self._environ = environ
         self._replacement = replacement
+        self._load = MachineLoad(plan.load)
         lock = None if database.server is None else database.server.lock_descriptor
         # The folder is theirs until the last of them has ended, also if the supervisor is killed.
         self._kept = () if lock is None else (lock,)
         self._places: list[_Place] = []
+        self._count = 0
+        self._changed = Signal()
+        """Set when other servers are ready than before."""
 
     async def run(self, count: int, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Start `count` servers and keep them running; cancelled, end them in order.
@@ -245,7 +256,9 @@ class Supervisor:
         Raises:
             StartFailed: one of them ended before.
         """
+        self._count = count
         async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._tell_siblings)
             for _ in range(count):
                 self._add(nursery)
             for place in tuple(self._places):
@@ -263,6 +276,20 @@ class Supervisor:
             if place.process is not None:
                 place.process.terminate()
 
+    async def _tell_siblings(self) -> None:
+        """Tell all servers which there are, after each change."""
+        while True:
+            await self._changed.wait()
+            processes = [(each.index, each.process) for each in self._places if each.process is not None]
+            ready = tuple(
+                Sibling(index, process.joined.node, process.joined.url, process.joined.key)
+                for index, process in sorted(processes, key=itemgetter(0))
+                if process.is_ready and process.joined is not None
+            )
+            async with trio.open_nursery() as sending:
+                for _, process in processes:
+                    sending.start_soon(process.send, Siblings(ready, self._count))
+
     def _add(self, nursery: trio.Nursery) -> _Place:
         taken = {place.index for place in self._places}
         place = _Place(next(index for index in count_from(0) if index not in taken))
@@ -278,6 +305,8 @@ class Supervisor:
                 while True:
                     began = trio.current_time()
                     ending = await self._run_process(place)
+                    if place.is_leaving:
+                        return
                     if not place.was_ready:
                         place.fault = ending
                         return
@@ -307,10 +336,14 @@ class Supervisor:
             if process.is_ready:
                 place.was_ready = True
                 place.ready.set()
+                self._changed.set()
 
         try:
             await process.run(follow)
         finally:
+            place.process = None
+            self._load.remove(place.index)
+            self._changed.set()
             await self._note_end(process)
         return process.ending
 
@@ -344,9 +377,18 @@ class Supervisor:
                 new.scope.cancel()
                 await new.ended.wait()
                 return
-            old.scope.cancel()
-            await old.ended.wait()
+            await self._leave(old)
         _log.info("all servers have been replaced")
+
+    async def _leave(self, place: _Place) -> None:
+        """Have a server end once it serves nobody any more, or its time is over."""
+        place.is_leaving = True
+        if place.process is not None:
+            await place.process.send(Leave())
+            with trio.move_on_after(LEAVE_SECONDS):
+                await place.ended.wait()
+        place.scope.cancel()
+        await place.ended.wait()
 
 
 def _address_of(address: str, index: int) -> str:

@@ -1,8 +1,10 @@
 import base64
 
+from prometheus_client.parser import text_string_to_metric_families
 from tests.api.cases import on_one_server
 
 from motorpool.actors.messages.conditions import ALL, MEMORY
+from motorpool.api import metrics
 from motorpool.api.settings import HttpSettings
 
 FORWARDED = ["X-Forwarded-For", "Forwarded", "X-Real-IP", "CF-Connecting-IP", "Via"]
@@ -94,3 +96,38 @@ async def test_administrators_read_them_from_anywhere(starting):
             ({}, 403),
         ):
             assert await read(served, "198.51.100.7", **credential) == status, credential
+
+
+def test_samples_of_several_servers_stand_together_each_with_its_server():
+    first = b"""# HELP a_total What a is.
+# TYPE a_total counter
+a_total 1.0
+# HELP b Kinds, in {braces}.
+# TYPE b gauge
+b{kind="x{1}"} 2.0
+"""
+    second = b"""# HELP a_total What a is.
+# TYPE a_total counter
+a_total 3.0
+# HELP b Kinds, in {braces}.
+# TYPE b gauge
+# HELP c Only here.
+# TYPE c gauge
+c 4.0
+"""
+    text = metrics.merged({0: first, 2: second}).decode()
+    assert (
+        text
+        == """# HELP a_total What a is.
+# TYPE a_total counter
+a_total{node="0"} 1.0
+a_total{node="2"} 3.0
+# HELP b Kinds, in {braces}.
+# TYPE b gauge
+b{node="0",kind="x{1}"} 2.0
+# HELP c Only here.
+# TYPE c gauge
+c{node="2"} 4.0
+"""
+    )
+    assert {family.name for family in text_string_to_metric_families(text)} == {"a", "b", "c"}

@@ -70,6 +70,11 @@ def test_two_processes_are_one_server(start_server, connected, eventually):
         command = {"deviceId": device["id"], "type": "custom", "attributes": {"data": text, "noQueue": True}}
         assert eventually(lambda: client.post("/commands/send", json=command).status_code == 202)
         assert peer.messages(lambda message: getattr(message, "message_id", 0) == 0x8300)
+        # Whichever is asked for figures answers with those of both.
+        for pid in (here, there):
+            with client_at(server, pid) as asked:
+                text = eventually(lambda asked=asked: both_in(asked.get("../metrics").text))
+            assert "motorpool_processes_wanted 2.0" in text
         # Its video is asked for at an address of the process that it is connected to.
         with ThreadPoolExecutor(1) as pool:
             pool.submit(client.get, f"/stream/{device['id']}/1/live.m3u8")
@@ -85,20 +90,30 @@ def test_two_processes_are_one_server(start_server, connected, eventually):
             assert server.process.wait(60) == 0, server.log[-3000:]
         assert not [each for each in processes if each.is_running()]
         assert "has not been seen" not in server.log
-        server.start()  # for the end of the block
 
 
-def reports(server, unique_id, stored, ended):
-    """Report once after another until told to end; note the latitude of each report that was acknowledged."""
+def both_in(figures):
+    """The figures, if they are of both processes."""
+    names = [f'motorpool_database_available{{node="{index}"}} 1.0' for index in range(2)]
+    return figures if all(name in figures for name in names) else ""
+
+
+def reports(server, unique_id, stored, ended, failures=None):
+    """Report once after another until told to end; note each report that was acknowledged, and failures."""
     count = 0
     url = f"http://{server.host}:{server.osmand_port}/"
     while not ended.is_set():
         latitude = round(40 + count / 10_000, 4)
         values = {"id": unique_id, "lat": latitude, "lon": -8.6, "timestamp": 1_790_000_000 + count}
-        with contextlib.suppress(httpx.TransportError):
-            if httpx.get(url, params=values, timeout=60).status_code == 200:
-                stored.append((unique_id, latitude))
-                count += 1
+        try:
+            status = httpx.get(url, params=values, timeout=60).status_code
+        except httpx.TransportError as error:
+            status = repr(error)
+        if status == 200:
+            stored.append((unique_id, latitude))
+            count += 1
+        elif failures is not None:
+            failures.append(status)
 
 
 def test_a_process_that_is_killed_loses_nothing_and_comes_back(start_server, connected, eventually):
@@ -131,6 +146,77 @@ def test_a_process_that_is_killed_loses_nothing_and_comes_back(start_server, con
         assert set(stored) <= {(name, round(float(latitude), 4)) for name, latitude in rows}
 
 
+def asks(server, path, failures, ended, *, keeps):
+    """Ask once after another until told to end, on connections that are kept or not; how often."""
+    count = 0
+    auth = (EMAIL, server.password)
+    headers = {} if keeps else {"Connection": "close"}
+    with httpx.Client(base_url=server.url, auth=auth, timeout=60, headers=headers) as client:
+        while not ended.is_set():
+            try:
+                status = client.get(path).status_code
+            except httpx.TransportError as error:
+                status = repr(error)
+            if status != 200:
+                failures.append(status)
+            count += 1
+    return count
+
+
+def calls(server, number, connected, ended):
+    """A terminal that connects again whenever it is sent away; how often it was connected."""
+    count = 0
+    while not ended.is_set():
+        with connected(server, number) as peer:
+            count += 1
+            peer.socket.settimeout(0.1)
+            while not ended.is_set():
+                with contextlib.suppress(TimeoutError):
+                    if not peer.socket.recv(65536):
+                        break
+    return count
+
+
+@pytest.mark.timeout(180)
+def test_all_processes_are_replaced_and_nobody_notices(start_server, connected, eventually):
+    settings = {"MOTORPOOL_NODES": "2", "MOTORPOOL_DATABASE": "embedded"}
+    with start_server(settings) as server, contextlib.ExitStack() as stack:
+        stored, failures, ended = [], [], threading.Event()
+        pool = stack.enter_context(ThreadPoolExecutor(8))
+        stack.callback(ended.set)
+        reporters = [
+            pool.submit(reports, server, f"van{number}", stored, ended, failures) for number in range(2)
+        ]
+        askers = [
+            pool.submit(asks, server, "/api/health", failures, ended, keeps=keeps)
+            for keeps in (True, True, False)
+        ]
+        terminals = [
+            pool.submit(calls, server, f"1390000000{number}", connected, ended) for number in range(3)
+        ]
+        assert eventually(lambda: len(stored) > 20)
+        before = nodes_of(server)
+        server.process.send_signal(signal.SIGHUP)
+        assert eventually(lambda: "all servers have been replaced" in server.log)
+        assert not before.keys() & nodes_of(server).keys()
+        assert len(nodes_of(server)) == 2
+        count = len(stored)
+        assert eventually(lambda: len(stored) > count + 20)
+        ended.set()
+        pool.shutdown()
+        assert failures == []
+        assert all(each.result() > 20 for each in askers)
+        assert all(each.result() is None for each in reporters)
+        # Each was at one of the two processes that have left.
+        assert all(each.result() > 1 for each in terminals)
+        rows = server.fetch_sql(
+            "select d.unique_id, p.latitude from positions p join devices d on d.id = p.device_id"
+        )
+        found = [(name, round(float(latitude), 4)) for name, latitude in rows]
+        assert sorted(found) == sorted(stored)
+        assert "is started again" not in server.log
+
+
 def test_nothing_is_left_of_a_supervisor_that_is_killed(start_server, eventually):
     settings = {"MOTORPOOL_NODES": "2", "MOTORPOOL_DATABASE": "embedded"}
     with start_server(settings) as server:
@@ -146,4 +232,3 @@ def test_nothing_is_left_of_a_supervisor_that_is_killed(start_server, eventually
         assert len(nodes_of(server)) == 2
         server.process.send_signal(signal.SIGINT)
         assert server.process.wait(60) == 0, server.log[-3000:]
-        server.start()  # for the end of the block

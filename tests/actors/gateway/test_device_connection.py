@@ -11,7 +11,7 @@ import trio.testing
 from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.devices.rule_cache import RuleCache
-from motorpool.actors.gateway import connection_devices
+from motorpool.actors.gateway import connection_devices, device_connection
 from motorpool.actors.gateway.deadlines import CHECK_SECONDS
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
@@ -26,6 +26,7 @@ from motorpool.actors.messages.downlink import (
     Close,
     ConfigureDecoder,
     DeliverInResponse,
+    Depart,
     EncodingRefused,
     Reannounce,
     StopServing,
@@ -930,6 +931,41 @@ class TestHub:
             assert not peer.ref.alive
             assert peer.device_socket.closed
             await until(lambda: kinds(neighbours.devices[row.id]) == [Connected, Disconnected])
+
+    async def test_one_that_is_to_depart_is_acknowledged_what_was_read_and_reads_no_more(
+        self, make_device, line, neighbours, hub, monkeypatch
+    ):
+        monkeypatch.setattr(device_connection, "DEPART_SECONDS", 0.2)
+        row = await make_device()
+        async with line(hub=hub) as peer:
+            peer.socket.send(location(peer.terminal))
+            await until(lambda: row.id in neighbours.devices)
+            probe = neighbours.devices[row.id]
+            await until(lambda: kinds(probe) == [Connected, PositionReported])
+            await peer.ref.tell(Depart())
+            peer.socket.send(location(peer.terminal, 1))
+            await peer.ref.tell(AcknowledgeStored((probe.messages[-1].report.receipt,)))
+            (answer,) = peer.answers()
+            assert answer.answered_id == 0x0200
+            assert not peer.device_socket.closed
+            await until(lambda: peer.device_socket.closed)
+            assert peer.device_socket.reason == "the server leaves"
+            await until(lambda: kinds(probe) == [Connected, PositionReported, Disconnected])
+
+    async def test_a_request_to_one_that_is_to_depart_is_answered(
+        self, make_device, line, neighbours, hub, monkeypatch
+    ):
+        monkeypatch.setattr(device_connection, "DEPART_SECONDS", 0.5)
+        row = await make_device("van1")
+        async with line(OsmAnd, hub=hub) as peer:
+            peer.socket.send(b"GET /?id=van1&lat=1&lon=2 HTTP/1.1\r\nHost: x\r\n\r\n")
+            await until(lambda: row.id in neighbours.devices)
+            probe = neighbours.devices[row.id]
+            await until(lambda: kinds(probe) == [Connected, PositionReported])
+            await peer.ref.tell(Depart())
+            await peer.ref.tell(AcknowledgeStored((probe.messages[-1].report.receipt,)))
+            assert peer.text().startswith(b"HTTP/1.1 200")
+            await until(lambda: peer.device_socket.closed)
 
     async def test_the_servers_stop_closes_the_socket(self, make_device, line, hub):
         await make_device()

@@ -17,8 +17,11 @@ from motorpool.actors.messages.live_stream import STREAM, HoldStream, ReadPlayli
 from motorpool.actors.messages.playback import PLAYBACK, PlaybackCommandCompleted, PlaybackRequested
 from motorpool.actors.messages.publishing import Publish, PublisherLeft
 from motorpool.api.cluster import home_requests, home_socket
+from motorpool.api.cluster.home_requests import PLAYLIST_SECONDS
 from motorpool.api.cluster.home_socket import HomeRefused, open_home_socket
 from motorpool.api.http.node_gate import CALLER_HEADER, KEY_HEADER, NodeGate, Sender
+from motorpool.api.nodes.control import Sibling, Siblings
+from motorpool.api.nodes.machine import Machine
 from motorpool.api.resources.streams import Directives
 from motorpool.storage.cluster import homes
 from motorpool.storage.cluster.homes import Home
@@ -164,7 +167,7 @@ async def test_rights_are_checked_before_another_server_is_asked(servers, reques
     assert requests.total() == before
 
 
-async def test_only_who_has_the_key_is_answered_and_only_about_video(servers):
+async def test_only_who_has_the_key_is_answered_and_only_about_video_and_figures(servers):
     one, home = servers
     await film(home, home.device_id, 0, 5)
     right = {KEY_HEADER: home.listener.key}
@@ -174,7 +177,7 @@ async def test_only_who_has_the_key_is_answered_and_only_about_video(servers):
         for wrong in ({}, {KEY_HEADER: one.listener.key}, {KEY_HEADER: ""}, {**right, CALLER_HEADER: "x"}):
             answer = await client.get(path, headers=wrong)
             assert (answer.status_code, answer.text) == (403, "for servers of a cluster")
-        for other in ("/api/devices", "/api/users", "/", "/metrics", "/api/captures?deviceId=1"):
+        for other in ("/api/devices", "/api/users", "/", "/metrics/x", "/api/captures?deviceId=1"):
             assert (await client.get(other, headers=right)).status_code == 403
         # Files are not forwarded, for no user.
         as_admin = {**right, CALLER_HEADER: f'{{"userId":{one.admin_id}}}'}
@@ -404,3 +407,29 @@ async def test_a_socket_between_servers_is_for_a_user_and_about_video(servers):
             async with open_home_socket(server, path, sender, "192.0.2.1", seconds=PATIENCE):
                 pass
         assert (refused.value.status, refused.value.text) == answer
+
+
+async def test_servers_of_a_machine_answer_with_the_figures_of_all(servers):
+    one, home = servers
+    ready = tuple(
+        Sibling(index, each.node, each.listener.url, each.listener.key) for index, each in enumerate(servers)
+    )
+    for index, each in enumerate(servers):
+        each.context.machine = Machine(index=index, siblings=lambda: Siblings(ready, 3))
+    async with httpx.AsyncClient(base_url=home.listener.url) as client:
+        assert (await client.get("/metrics")).status_code == 403
+        own = await client.get("/metrics", headers={KEY_HEADER: home.listener.key})
+        assert "motorpool_database_available 1.0" in own.text
+    for each in servers:
+        text = (await each.client().call("GET", "/metrics")).text
+        for index in range(2):
+            assert f'motorpool_database_available{{node="{index}"}} 1.0' in text
+        assert "motorpool_processes_wanted 3.0" in text
+        assert "motorpool_processes_answering 2.0" in text
+    # One that does not answer is left out.
+    gone = msgspec.structs.replace(ready[1], url="http://127.0.0.1:9")
+    one.context.machine = Machine(index=0, siblings=lambda: Siblings((ready[0], gone), 2))
+    await trio.sleep(PLAYLIST_SECONDS)
+    text = (await one.client().call("GET", "/metrics")).text
+    assert 'motorpool_database_available{node="0"} 1.0' in text
+    assert "motorpool_processes_answering 1.0" in text

@@ -12,6 +12,7 @@ from quart import Request, Response, has_request_context, request
 
 from motorpool.api.http import server as http_server
 from motorpool.api.http.asgi import Application
+from motorpool.api.http.departure import Departure
 from motorpool.api.http.listening_sockets import AbortableStream, bind
 from motorpool.api.http.request_body import BodyRequest
 from motorpool.api.http.server import HttpServer, ServedApp
@@ -104,12 +105,14 @@ def create_served_app(system: System) -> ServedApp:
 
 
 @asynccontextmanager
-async def running(settings: HttpSettings = SETTINGS) -> AsyncIterator[tuple[System, int]]:
+async def running(
+    settings: HttpSettings = SETTINGS, departure: Departure | None = None
+) -> AsyncIterator[tuple[System, int]]:
     sockets = bind("127.0.0.1", 0)
     try:
         spec = TaskSpec(
             name="http",
-            factory=lambda: HttpServer(create_served_app, sockets, settings),
+            factory=lambda: HttpServer(create_served_app, sockets, settings, departure=departure),
             shutdown_seconds=STOP_SECONDS,
         )
         async with open_system(SupervisorSpec(name="system", children=(spec,))) as system:
@@ -160,6 +163,31 @@ async def test_it_serves_and_keeps_connections_alive() -> None:
         assert answers.count(b"HTTP/1.1 200") == 2
         assert answers.count(b"\r\n\r\nsmall") == 2
         assert b"hypercorn" not in answers.lower()
+
+
+async def test_a_server_that_departs_answers_once_more_on_each_connection_and_accepts_no_other() -> None:
+    departure = Departure()
+    async with running(departure=departure) as (_, port):
+        kept, slow, idle = await ask(port, "/small"), await ask(port, "/slow?seconds=1"), await dial(port)
+        with trio.fail_after(120):
+            assert b"small" in await kept.receive_some()
+            while departure.in_progress() != 1:  # noqa: ASYNC110 - a number of the server
+                await trio.sleep(0.01)
+            departure.begun.set()
+            # What is accepted no more waits for another server that has the same socket.
+            await trio.testing.wait_all_tasks_blocked()
+            late = await ask(port, "/small")
+            await kept.send_all(b"GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            last = await read_all(kept)
+            assert b"connection: close" in last.lower()
+            assert last.endswith(b"small")
+            assert b"connection: close" in (await read_all(slow)).lower()
+            assert departure.in_progress() == 0
+            await idle.send_all(b"GET /quick/7 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert (await read_all(idle)).endswith(b"7 quickly for localhost")
+        with trio.move_on_after(0.05) as waiting:
+            await late.receive_some()
+        assert waiting.cancelled_caught
 
 
 async def test_a_direct_answer_in_pieces_is_sent_whole_and_the_connection_stays() -> None:

@@ -23,6 +23,7 @@ PLAN = Plan(
     address="http://127.0.0.1:0",
     http=(3,),
     devices={5: 4},
+    load=6,
 )
 
 

@@ -12,6 +12,7 @@ import pytest
 import trio
 
 from motorpool.actors.cluster.change_relay import CHANNEL
+from motorpool.actors.gateway.machine_load import new_page
 from motorpool.api.configuration.errors import SettingsError
 from motorpool.api.nodes.control import Plan
 from motorpool.api.program import supervisor as module
@@ -42,11 +43,9 @@ PROGRAM = """
         os.unlink(os.path.join(folder, "restarts"))
         tell(type="RestartAsked")
     for line in lines:
-        pass
+        if json.loads(line)["type"] == "Leave":
+            break
 """
-PLAN = Plan(
-    index=0, cluster="north", database="postgresql://x", address="http://127.0.0.1:900", http=(), devices={}
-)
 
 
 class Machine:
@@ -56,6 +55,15 @@ class Machine:
         self._database, self.folder = database, folder
         monkeypatch.setattr(module, "PAUSES", (0.01, 0.05))
         self.replacement = Signal()
+        self.plan = Plan(
+            index=0,
+            cluster="north",
+            database="postgresql://x",
+            address="http://127.0.0.1:900",
+            http=(),
+            devices={},
+            load=new_page(),
+        )
 
     @asynccontextmanager
     async def running(self, count=2):
@@ -64,7 +72,7 @@ class Machine:
                 node = await nodes.join(session, "north", "here", "0")
             (self.folder / f"row{index}").write_text(str(node))
         command = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(self.folder)]
-        supervisor = Supervisor(self._database, PLAN, command, os.environ, self.replacement)
+        supervisor = Supervisor(self._database, self.plan, command, os.environ, self.replacement)
         async with trio.open_nursery() as nursery:
             await nursery.start(supervisor.run, count)
             yield supervisor
@@ -85,7 +93,9 @@ class Machine:
 
 @pytest.fixture
 def machine(database, tmp_path, monkeypatch):
-    return Machine(database, tmp_path, monkeypatch)
+    made = Machine(database, tmp_path, monkeypatch)
+    yield made
+    os.close(made.plan.load)
 
 
 async def until(condition):

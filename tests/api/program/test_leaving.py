@@ -1,0 +1,84 @@
+"""A server leaves: devices are sent away little by little, and requests are answered."""
+
+import pytest
+import trio
+
+from motorpool.actors.messages.downlink import CONNECTION, Depart
+from motorpool.api.http.departure import Departure
+from motorpool.api.program import leaving as module
+from motorpool.api.program.leaving import leave
+from motorpool.runtime import Actor, DynamicSpec, Restart, SupervisorSpec, open_system
+
+
+class Connection(Actor):
+    """Notes when it is asked to depart."""
+
+    outlives_run = True
+
+    def __init__(self, asked):
+        self.asked = asked
+
+    def handle(self, message):
+        assert message == Depart()
+        self.asked.append(trio.current_time())
+
+
+class Load:
+    has_left = False
+
+    def leave(self):
+        self.has_left = True
+
+
+@pytest.fixture
+async def system():
+    spec = DynamicSpec(kind=CONNECTION, name="connections", restart=Restart.TEMPORARY)
+    async with open_system(SupervisorSpec(name="system", children=(spec,))) as opened:
+        yield opened
+
+
+async def begin(system, count):
+    asked = []
+    for number in range(count):
+        await system.start(CONNECTION, number, lambda: Connection(asked))
+    return asked
+
+
+@pytest.mark.parametrize(("count", "each_second"), [(35, 10), (1500, 30)])
+async def test_two_in_a_hundred_connections_are_closed_a_second_but_at_least_ten(
+    system, count, each_second, autojump_clock
+):
+    asked = await begin(system, count)
+    began, load, http = trio.current_time(), Load(), Departure()
+    accepting = trio.Event()
+    await leave(system, accepting, (load,), http)
+    assert accepting.is_set()
+    assert http.begun.is_set()
+    assert load.has_left
+    assert len(asked) == count
+    for second in range(count // each_second):
+        assert sum(time - began < second + 0.5 for time in asked) == each_second * (second + 1)
+
+
+async def test_requests_are_waited_for_and_those_without_an_end_are_told(system, autojump_clock):
+    http = Departure()
+    unanswered = 2
+    http.in_progress = lambda: unanswered
+    began = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(leave, system, trio.Event(), (), http)
+        await trio.sleep(module.ANSWER_SECONDS - 0.1)
+        assert not http.closing.is_set()
+        await trio.sleep(0.2)
+        assert http.closing.is_set()
+        await trio.sleep(10)
+        unanswered = 0
+    assert trio.current_time() - began < module.ANSWER_SECONDS + 11
+
+
+async def test_it_ends_although_a_request_does_not(system, autojump_clock):
+    http = Departure()
+    http.in_progress = lambda: 1
+    began = trio.current_time()
+    await leave(system, trio.Event(), (), http)
+    assert trio.current_time() - began == pytest.approx(module.LEAVE_SECONDS)
