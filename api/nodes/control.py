@@ -97,6 +97,7 @@ def receive_plan(descriptor: int) -> tuple[Plan, socket.socket]:
         # Byte by byte: what follows the line is for `Channel`.
         byte = connection.recv(1)
         if not byte:
+            connection.close()
             raise OSError("the supervisor has ended")
         line += byte
     return msgspec.json.decode(line, type=Plan), connection
