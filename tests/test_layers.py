@@ -29,6 +29,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     "codecs": {
         "checksums.py": set(),
         "errors.py": set(),
+        "http_heads.py": set(),
         "numbers.py": set(),
         "calendars": set(),
         "channel_map.py": set(),
