@@ -109,6 +109,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "login_settings.py": set(),
         "map_settings.py": set(),
         "position_json.py": set(),
+        "device_json.py": set(),
         "settings.py": set(),
         "configuration": BELOW,
         "stored_server.py": set(),
