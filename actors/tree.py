@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from motorpool.actors.accounts.access import Access
+from motorpool.actors.cluster.broadcasts import LinkBroadcasts, NotifyBroadcasts
 from motorpool.actors.cluster.change_relay import ChangeRelay
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
 from motorpool.actors.cluster.duties import Duties
+from motorpool.actors.cluster.home_finder import HomeFinder
 from motorpool.actors.cluster.homes import Homes
+from motorpool.actors.cluster.link_server import LinkServer
+from motorpool.actors.cluster.live_relay import CHANNEL as LIVE_CHANNEL
 from motorpool.actors.cluster.live_relay import LiveRelay
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, Outbox
@@ -106,7 +110,7 @@ from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.jt1078 import MEDIA_PORTS
 from motorpool.codecs.reports import MediaAddress
-from motorpool.runtime import ChildSpec, DynamicSpec, Restart, Strategy, SupervisorSpec, TaskSpec
+from motorpool.runtime import ChildSpec, DynamicSpec, Link, Restart, Strategy, SupervisorSpec, TaskSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.records import Position
 
@@ -131,6 +135,8 @@ def fleet_tree(
     server_key: bytes | None = None,
     node: int = 0,
     clustered: bool = False,
+    link: Link | None = None,
+    home_finder: HomeFinder | None = None,
     files: MediaFiles | None = None,
     record: Path | None = None,
     console_url: str = "",
@@ -140,9 +146,9 @@ def fleet_tree(
     server runs. `services` (HTTP) start last and stop first; without `outgoing` no mail, text message or
     geocoder request is sent. `server_key` is the codecs' key (`DeviceCodec.server_key`), `node` is
     the number of this server in the database (storage/database/nodes.py); `clustered` says that there may be
-    others. The traffic of devices is recorded in the folder `record`; links in mails lead to `console_url`,
-    where users find the console, and are left out without it. `ports` are those that this server shares with
-    others of its machine.
+    others, which `link` reaches, if there is one, with a `home_finder`. The traffic of devices is recorded in
+    the folder `record`; links in mails lead to `console_url`, where users find the console, and are left out
+    without it. `ports` are those that this server shares with others of its machine.
 
     Raises:
         ValueError: the settings name an unknown protocol.
@@ -169,6 +175,7 @@ def fleet_tree(
         latest=latest,
         node=node,
         cluster_statuses=cluster_statuses,
+        linked=link is not None,
     )
     business_calendars = BusinessCalendars(timedelta(days=settings.tickets.horizon_days))
     ticket_mails = TicketMails(outgoing.mail, console_url)
@@ -230,7 +237,7 @@ def fleet_tree(
                 if clustered
                 else ()
             ),
-            device_spec(database, device_options, rule_cache),
+            device_spec(database, device_options, rule_cache, link=link, placement=home_finder),
             SupervisorSpec(
                 name="decoding",
                 intensity=None,
@@ -297,12 +304,21 @@ def fleet_tree(
                             TaskSpec(name="change_relay", factory=lambda: ChangeRelay(database)),
                             TaskSpec(
                                 name="live_relay",
-                                factory=lambda: LiveRelay(database, node, cluster_statuses, files.store),
+                                factory=lambda: LiveRelay(
+                                    database,
+                                    node,
+                                    cluster_statuses,
+                                    files.store,
+                                    NotifyBroadcasts(database, LIVE_CHANNEL)
+                                    if link is None
+                                    else LinkBroadcasts(link, LIVE_CHANNEL),
+                                ),
                             ),
                         )
                         if cluster_statuses is not None
                         else ()
                     ),
+                    *((TaskSpec(name="link", factory=lambda: LinkServer(link)),) if link is not None else ()),
                     TaskSpec(
                         name="capture_retention",
                         factory=lambda: CaptureRetention(

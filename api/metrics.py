@@ -31,7 +31,7 @@ from motorpool.api.nodes.machine import Machine
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import ActorError, ConditionsCollector, System
 from motorpool.runtime.loop_stalls import LoopStallsCollector
-from motorpool.runtime.metrics import SystemCollector
+from motorpool.runtime.metrics import LinkCollector, SystemCollector
 from motorpool.storage.cluster.homes import Home
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -71,6 +71,8 @@ class HttpMetrics:
         self.registry = CollectorRegistry()
         self.registry.register(SystemCollector(context.system, "motorpool_actors"))
         self.registry.register(LoopStallsCollector(context.loop_stalls, "motorpool_loop"))
+        if context.link is not None:
+            self.registry.register(LinkCollector(context.link, "motorpool_link"))
         for counter in COUNTERS:
             self.registry.register(counter)
         self.registry.register(ConditionsCollector(context.system.conditions, ALL, "motorpool_condition"))

@@ -41,7 +41,7 @@ from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.request_limits import RequestLimits
 from motorpool.api.settings import Settings
 from motorpool.api.stored_server import StoredServer
-from motorpool.runtime import LoopStalls, Signal, System
+from motorpool.runtime import Link, LoopStalls, Signal, System
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.tables import Versioned
 from motorpool.storage.devices import devices
@@ -98,6 +98,7 @@ class ServerContext:
         shared_attempts: SharedAttempts | None = None,
         home_finder: HomeFinder | None = None,
         machine: Machine | None = None,
+        link: Link | None = None,
         loop_stalls: LoopStalls | None = None,
     ) -> None:
         """Make what requests share, and have the caches follow the change feed.
@@ -118,6 +119,8 @@ class ServerContext:
         """Where devices are that another server serves; None where no request is forwarded."""
         self.machine = machine
         """The servers of the machine under one supervisor; None where there is none."""
+        self.link = link
+        """To the other servers of the cluster, if there is one."""
         self.files = files
         """Files of devices, which devices and users add."""
         self.loop_stalls = loop_stalls or LoopStalls()

@@ -9,7 +9,8 @@ The docstring of a field is the sentence that `motorpool settings` prints; `Meta
 - `unit`: the unit of a number.
 - `choices`: the values allowed.
 - `form`: a further check of the text: "address", "url", "service", "mailbox", "networks", "zone",
-  "forward", "topic", "tiles", "tilesUrl", "layer", "origin", "pmtiles", "node" or "database".
+  "forward", "topic", "tiles", "tilesUrl", "layer", "origin", "pmtiles", "node", "nats"
+  or "database".
 - `key`: the attribute of devices and groups that goes before the setting.
 - `secret`: the value is never printed, not even in an error.
 - `destination`: where the secrets of the section are sent to, or how: who changes it gives them again.
@@ -36,7 +37,7 @@ Source = Literal["file", "environment"]
 ORDER = (
     *("data", "bind", "nodes", "database", "protocols"),
     *(each.name for each in NOTIFICATORS if each.settings is not None),
-    *("device", "public", "port", "cluster", "node", "admin", "register", "webhook", "http", "login"),
+    *("device", "public", "port", "cluster", "node", "link", "admin", "register", "webhook", "http", "login"),
     *("users", "share", "openid", "geocoder", "map", "outbox", "notifications", "expirations"),
     *("forward", "video", "files", "captures", "positions", "events", "audit", "statistics"),
     *("schedules", "rules", "reports", "tickets", "quotas", "log", "postgres", "encryption"),
@@ -69,6 +70,19 @@ class NodeSettings:
     address: Annotated[str | None, Meta(extra={"form": "node"})] = None
     """Where the others reach it for video, and where it listens for them: `http://10.0.0.5:8083`; with
     `cluster.name`. The network between must be private: it is not encrypted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkSettings:
+    """NATS between the servers of a cluster, for commands and live updates; the same at all of them."""
+
+    url: Annotated[str | None, Meta(extra={"form": "nats", "secret": True})] = None
+    """Where NATS is, such as `nats://10.0.0.21:4222`, or `tls://`; several with commas between. With
+    `cluster.name`; unset: the servers have PostgreSQL alone."""
+    credentials: Path | None = None
+    """A file with `user:password`, or a token, if NATS wants one."""
+    ca: Path | None = None
+    """Certificates in PEM that NATS's is checked with, in place of the system's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,6 +261,7 @@ class Settings(NotificatorSections, FleetSettings):
     """`embedded`, or a postgresql:// URL of a server of your own."""
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
     node: NodeSettings = field(default_factory=NodeSettings)
+    link: LinkSettings = field(default_factory=LinkSettings)
     admin: AdminSettings = field(default_factory=AdminSettings)
     webhook: WebhookSettings = field(default_factory=WebhookSettings)
     http: HttpSettings = field(default_factory=HttpSettings)

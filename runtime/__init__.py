@@ -1,7 +1,7 @@
 """Actors on Trio: mailboxes, supervision, timers, topics. Knows nothing of fleets."""
 
 from motorpool.runtime.actor import Actor, ActorLog, Context
-from motorpool.runtime.clock import Clock, SystemClock
+from motorpool.runtime.clock import Clock, SharedTime, SystemClock
 from motorpool.runtime.conditions import Condition, ConditionKind, Conditions, ConditionsCollector
 from motorpool.runtime.deferred import Deferred, Failure
 from motorpool.runtime.errors import (
@@ -10,14 +10,18 @@ from motorpool.runtime.errors import (
     ActorStopped,
     AlreadyStarted,
     AskTimedOut,
+    Busy,
     Lagged,
     MailboxFull,
     RestartIntensityExceeded,
     UnknownKind,
+    Unreachable,
     first_error,
 )
+from motorpool.runtime.far import Far, Placement, Whereabouts
 from motorpool.runtime.intensity import BackOff
 from motorpool.runtime.kind import Kind, NodeLocal, Request
+from motorpool.runtime.link import Arrived, Carried, Channel, Link, Moved, Pipe
 from motorpool.runtime.loop_stalls import LoopStalls
 from motorpool.runtime.mailbox import MailboxStatistics
 from motorpool.runtime.ref import Ref
@@ -38,8 +42,12 @@ __all__ = [
     "ActorState",
     "ActorStopped",
     "AlreadyStarted",
+    "Arrived",
     "AskTimedOut",
     "BackOff",
+    "Busy",
+    "Carried",
+    "Channel",
     "ChildSpec",
     "Clock",
     "Condition",
@@ -50,17 +58,23 @@ __all__ = [
     "Deferred",
     "DynamicSpec",
     "Failure",
+    "Far",
     "Kind",
     "KindTotals",
     "Lagged",
+    "Link",
     "LoopStalls",
     "MailboxFull",
     "MailboxStatistics",
+    "Moved",
     "NodeLocal",
+    "Pipe",
+    "Placement",
     "Ref",
     "Request",
     "Restart",
     "RestartIntensityExceeded",
+    "SharedTime",
     "Signal",
     "Strategy",
     "Subscription",
@@ -74,6 +88,8 @@ __all__ = [
     "TopicName",
     "TopicStatistics",
     "UnknownKind",
+    "Unreachable",
+    "Whereabouts",
     "first_error",
     "open_system",
 ]

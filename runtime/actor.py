@@ -7,6 +7,7 @@ from typing import Any, Generic
 
 from motorpool.runtime.cell import Cell
 from motorpool.runtime.clock import Clock
+from motorpool.runtime.deferred import Deferred
 from motorpool.runtime.kind import M, T
 from motorpool.runtime.ref import Ref
 from motorpool.runtime.system import System
@@ -144,6 +145,22 @@ class Context(Generic[M]):
     def begin_run(self) -> None:
         """Call `run` again in a task of its own, unless it still runs. For actors that outlive it."""
         self._cell.begin_run(self)
+
+    async def become(self, actor: "Actor[M]") -> None:
+        """Let another actor object go on in this one's place, within `start` or a handler that waits.
+
+        The mailbox, requests that are not answered yet, timers and the context stay; messages wait until the
+        `start` of the other is over, whose failure is that of the caller. Not for actors with a `run`.
+        """
+        actor.context = self
+        await self._cell.become(self, actor)
+
+    def handle_again(self, message: M, reply: Deferred[Any]) -> None:
+        """Put a message back into the mailbox, with the request that `reply` was to answer, if there is one.
+
+        For a message that was not handled after all: whichever actor is here then handles it.
+        """
+        self._cell.put_back(message if reply.envelope is None else reply.envelope)
 
     def leave(self) -> None:
         """End in order after the current message.

@@ -246,6 +246,32 @@ class Cell(Generic[M]):
         if self.state is State.RUNNING and self._run_scope is None:
             self._spawn_run(actor)
 
+    async def become(self, context: object, actor: Behaviour[M]) -> None:
+        """Put another actor object in the place of this life's, and start it; messages wait meanwhile.
+
+        `context` is that of both. What is pending, and timers, stay. Raises ActorStopped if the life is over.
+        """
+        if self.actor is None or self.actor.context is not context:
+            raise ActorStopped(self.path)
+        former, self.actor = self.actor, actor
+        former.release()
+        if actor.overrides("start"):
+            with trio.fail_after(self.group.start_seconds):
+                await actor.start()
+        if self.state is State.RUNNING and self.ending is None and actor.overrides("run"):
+            self._spawn_run(actor)
+
+    def put_back(self, item: object) -> None:
+        """Handle a message once more, after those that wait; beyond the bound, since it was in it before."""
+        if isinstance(item, Envelope) and not item.pending:
+            return
+        if self.idle:
+            handle_now(self, item)
+        elif self.mailbox.sealed:
+            self._dead_letter(item)
+        else:
+            self.mailbox.put_unbounded(item)
+
     def _spawn_run(self, actor: Behaviour[M]) -> None:
         self._run_scope = trio.CancelScope()
         self._tasks += 1
@@ -646,6 +672,8 @@ async def _drain(cell: Cell[Any]) -> None:
                 return
             if type(result) is CoroutineType:
                 await _finish(cell, result, item)
+                if cell.actor is not None:
+                    handle = cell.actor.handle  # it may have become another
             else:
                 cell.handled += 1
                 if type(item) is Envelope:

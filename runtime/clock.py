@@ -63,5 +63,30 @@ class SystemClock:
         )
 
 
+class SharedTime:
+    """The time of a clock that several programs share, such as the database's, in seconds since 1970.
+
+    It goes by the monotonic clock, so it stands as still as that and never jumps with the wall; it is right
+    to half the time that the last comparison took.
+    """
+
+    __slots__ = ("_clock", "_offset")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._offset: float | None = None
+
+    def compare(self, reference: datetime, age_seconds: float) -> None:
+        """Take the time of the shared clock, which showed `reference` at most `age_seconds` ago."""
+        if self._offset is None or age_seconds <= CLOSE.total_seconds():
+            self._offset = reference.timestamp() + age_seconds / 2 - self._clock.monotonic()
+
+    def now(self) -> float:
+        """The shared time; that of the wall clock until it was compared."""
+        if self._offset is None:
+            self._offset = self._clock.now().timestamp() - self._clock.monotonic()
+        return self._clock.monotonic() + self._offset
+
+
 def _read_wall() -> datetime:
     return datetime.now(UTC)

@@ -52,6 +52,11 @@ class Deferred(Generic[T]):
         """Whether there is no answer yet, and the asker has not been cancelled or timed out."""
         return not self._answered and (self._envelope is None or self._envelope.pending)
 
+    @property
+    def envelope(self) -> "Envelope | None":
+        """The request that it answers; None before the handler has returned, and for a message told."""
+        return self._envelope
+
     def bind(self, envelope: "Envelope") -> None:
         """Attach the request; called by the runtime."""
         self._envelope = envelope
@@ -62,14 +67,14 @@ class Deferred(Generic[T]):
 class Envelope:
     """Carries one request and its answer. The first outcome counts; later ones are dropped."""
 
-    __slots__ = ("_task", "error", "message", "on_end", "pending", "value")
+    __slots__ = ("_waiter", "error", "message", "on_end", "pending", "value")
 
     def __init__(self, message: object) -> None:
         self.message: Final = message
         self.pending = True
         self.value: object = None
         self.error: Exception | None = None
-        self._task: trio.lowlevel.Task | None = None
+        self._waiter: trio.lowlevel.Task | Callable[[Envelope], None] | None = None
         self.on_end: Callable[[Envelope], None] | None = None
         """Called once the request has an outcome, or its asker was cancelled."""
 
@@ -91,19 +96,27 @@ class Envelope:
 
     async def wait(self) -> None:
         """Wait for the outcome. Cancelled: a later one is dropped."""
-        self._task = trio.lowlevel.current_task()
+        self._waiter = trio.lowlevel.current_task()
         await trio.lowlevel.wait_task_rescheduled(self._abandon)
 
+    def notify(self, settled: "Callable[[Envelope], None]") -> None:
+        """Call `settled(self)` with the outcome, in place of a task that waits."""
+        self._waiter = settled
+
     def _abandon(self, _: object) -> trio.lowlevel.Abort:
-        self._task = None
+        self._waiter = None
         self._end()
         return trio.lowlevel.Abort.SUCCEEDED
 
     def _end(self) -> None:
         self.pending = False
-        if self._task is not None:
-            trio.lowlevel.reschedule(self._task)
-            self._task = None
+        waiter = self._waiter
+        if waiter is not None:
+            self._waiter = None
+            if isinstance(waiter, trio.lowlevel.Task):
+                trio.lowlevel.reschedule(waiter)
+            else:
+                waiter(self)
         if self.on_end is not None:
             self.on_end(self)
             self.on_end = None

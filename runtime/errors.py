@@ -47,6 +47,22 @@ class AskTimedOut(ActorError):
         self.seconds = seconds
 
 
+class Unreachable(ActorError):
+    """The node of the actor cannot be reached. The message was not handed over, so it may be sent again."""
+
+    def __init__(self, node: int, reason: str) -> None:
+        super().__init__(f"node {node} cannot be reached: {reason}")
+        self.node = node
+
+
+class Busy(ActorError):
+    """The node of the actor has no room for the message, which was not accepted and may be sent again."""
+
+    def __init__(self, node: int, reason: str) -> None:
+        super().__init__(f"node {node} is busy: {reason}")
+        self.node = node
+
+
 class AlreadyStarted(ActorError):
     """An actor was to be started under a key that has one."""
 

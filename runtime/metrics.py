@@ -6,6 +6,7 @@ from typing import Final
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from motorpool.runtime.link import OUTCOMES, Link
 from motorpool.runtime.system import System
 
 
@@ -63,3 +64,25 @@ class SystemCollector(Collector):
 
     def _counter(self, name: str, text: str, label: str) -> CounterMetricFamily:
         return CounterMetricFamily(f"{self._prefix}_{name}", text, labels=[label])
+
+
+class LinkCollector(Collector):
+    """The link to other nodes, read when it is scraped."""
+
+    def __init__(self, link: Link, prefix: str = "link") -> None:
+        self._link: Final = link
+        self._prefix: Final = prefix
+
+    def collect(self) -> Iterator[Metric]:
+        """Whether there is a connection, and what became of messages."""
+        yield GaugeMetricFamily(
+            f"{self._prefix}_connected",
+            "Whether there is a connection to other servers",
+            value=int(self._link.is_connected),
+        )
+        messages = CounterMetricFamily(
+            f"{self._prefix}_messages", "Messages to and from other servers, by outcome", labels=["outcome"]
+        )
+        for outcome in OUTCOMES:
+            messages.add_metric([outcome], self._link.counts[outcome])
+        yield messages

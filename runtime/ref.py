@@ -28,7 +28,7 @@ Fairness. A tell that finds room, or an idle actor, is no checkpoint. A producer
 without another wait must put in a `trio.lowlevel.checkpoint()`.
 """
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from types import CoroutineType
 from typing import Any, Generic, cast
 
@@ -140,6 +140,24 @@ class Ref(Generic[M_contra]):
         if envelope.error is not None:
             raise envelope.error
         return cast("T", envelope.value)
+
+    def request(self, request: Request[Any], settled: Callable[[Envelope], None]) -> Envelope:
+        """Hand over `request` now, without a task that waits for the answer.
+
+        If the envelope is pending still, `settled` is called with it once there is an outcome. Raises
+        MailboxFull or ActorStopped: it has not been accepted.
+        """
+        cell = self._cell or self._find()
+        envelope = Envelope(request)
+        if cell.idle:
+            handle_now(cell, envelope)
+        elif not cell.mailbox.put(envelope):
+            if self._is_replaced(cell):
+                return self.request(request, settled)
+            raise MailboxFull(self.path, cell.mailbox.size)
+        if envelope.pending:
+            envelope.notify(settled)
+        return envelope
 
     async def _answer(self, cell: Cell[Any], envelope: Envelope, seconds: float) -> object:
         def expire() -> None:

@@ -56,6 +56,7 @@ def render_tree() -> list[tuple[str, str]]:
         settings,
         services=services,
         clustered=True,
+        link=object(),  # type: ignore[arg-type]
         record=Path("traffic"),
     )
     rows = _rows(tree)

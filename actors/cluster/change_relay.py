@@ -11,7 +11,7 @@ import msgspec
 import trio
 
 from motorpool.actors.change_feed import apply_changes
-from motorpool.actors.cluster.broadcasts import serve_broadcast
+from motorpool.actors.cluster.broadcasts import NotifyBroadcasts
 from motorpool.actors.messages.changes import LOCAL_CHANGES, Change, EverythingChanged, ServerEnded
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
 from motorpool.runtime import Actor, Signal
@@ -59,7 +59,7 @@ class ChangeRelay(Actor[Never]):
 
     async def run(self) -> None:
         """Send and receive; connect again when the connection is lost."""
-        await serve_broadcast(self._database, CHANNEL, self._serve, self.context.log)
+        await NotifyBroadcasts(self._database, CHANNEL).serve(self._serve, self.context.log)
 
     async def _serve(self, channel: BroadcastChannel) -> None:
         # What either side committed before this connection was there may be missing.

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import trio
 
+from motorpool.runtime import Whereabouts
 from motorpool.storage.cluster import homes
 from motorpool.storage.cluster.homes import Home
 from motorpool.storage.database.database import Database
@@ -29,7 +30,28 @@ class HomeFinder:
         self._reading: trio.Event | None = None
 
     async def find(self, device_id: int) -> Home | None:
-        """Return the home of a device if it is another server that lives; None: this server serves it."""
+        """Return the home of a device if it is another server that lives and has an address.
+
+        None: this server answers for the device.
+        """
+        home = await self._find(device_id)
+        return home if home is not None and home.address else None
+
+    def known(self, device_id: int) -> Whereabouts | None:
+        """Return where the device's actor lives, if that is known now (runtime/far.py)."""
+        if self._monotonic() >= self._expires or device_id not in self._known:
+            return None
+        self._used.add(device_id)
+        return self._whereabouts(self._known[device_id])
+
+    async def locate(self, device_id: int) -> Whereabouts:
+        """Find out where the device's actor lives, with or without an address."""
+        return self._whereabouts(await self._find(device_id))
+
+    def _whereabouts(self, home: Home | None) -> Whereabouts:
+        return Whereabouts(self.node) if home is None else Whereabouts(home.node, home.epoch, home.responds)
+
+    async def _find(self, device_id: int) -> Home | None:
         self._used.add(device_id)
         while self._monotonic() >= self._expires or device_id not in self._known:
             if self._reading is None:

@@ -1,8 +1,9 @@
 """Sends positions, status and events of this server's devices to the other servers of its database.
 
-A server sends the newest of each device ten times a second, by NOTIFY, and the others show it as if the
-device were theirs (docs/servers.md#watching). What may have been missed, while a connection was lost, is read
-in the database and asked of the others; of events it is not known, so WebSocket clients connect again.
+A server sends the newest of each device ten times a second, by NOTIFY or by the link, and the others show it
+as if the device were theirs (docs/servers.md#watching). What may have been missed, while a connection was
+lost, is read in the database and asked of the others; of events it is not known, so WebSocket clients connect
+again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Never
 
 import trio
 
-from motorpool.actors.cluster.broadcasts import serve_broadcast
+from motorpool.actors.cluster.broadcasts import Broadcasts, TextsChannel
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
 from motorpool.actors.cluster.remote_texts import (
     decode_text,
@@ -46,8 +47,7 @@ from motorpool.actors.messages.topics import (
 )
 from motorpool.actors.messages.uplink import DEVICE, StoredElsewhere
 from motorpool.actors.rules.fold import can_be_latest, is_latest
-from motorpool.runtime import Actor, Signal
-from motorpool.storage.cluster.broadcast import BroadcastChannel
+from motorpool.runtime import Actor, ActorError, Signal
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import positions
 from motorpool.storage.errors import StorageError
@@ -71,12 +71,18 @@ class LiveRelay(Actor[Never]):
     """Keeps the newest of each device until it is sent, and applies what others send."""
 
     def __init__(
-        self, database: Database, server: int, cluster_statuses: ClusterStatuses, store: MediaStore
+        self,
+        database: Database,
+        server: int,
+        cluster_statuses: ClusterStatuses,
+        store: MediaStore,
+        broadcasts: Broadcasts,
     ) -> None:
         """`server` is the number of this one. `cluster_statuses` is the table of the directory, `store` keeps
-        the files of devices.
+        the files of devices; `broadcasts` reach the other servers.
         """
         self._database = database
+        self._broadcasts = broadcasts
         self._server = server
         self._cluster_statuses = cluster_statuses
         self._store = store
@@ -173,9 +179,9 @@ class LiveRelay(Actor[Never]):
 
     async def run(self) -> None:
         """Send and receive; connect again when the connection is lost."""
-        await serve_broadcast(self._database, CHANNEL, self._serve, self.context.log)
+        await self._broadcasts.serve(self._serve, self.context.log)
 
-    async def _serve(self, channel: BroadcastChannel) -> None:
+    async def _serve(self, channel: TextsChannel) -> None:
         if self._was_connected:
             self._tell_of_lost_events()
         self._was_connected = True
@@ -187,7 +193,7 @@ class LiveRelay(Actor[Never]):
             self._wanted.set()
             await self._read_latest()
 
-    async def _send(self, channel: BroadcastChannel) -> None:
+    async def _send(self, channel: TextsChannel) -> None:
         while True:
             await self._added.wait()
             device_ids = list(islice(self._positions.keys() | self._statuses.keys(), SEND_DEVICES))
@@ -207,10 +213,10 @@ class LiveRelay(Actor[Never]):
             lost, self._events_lost = self._events_lost, False
             # The position of an event comes before it.
             texts = [
-                *encode_devices(self._server, updates),
-                *encode_events(self._server, unsent),
-                *encode_ids(self._server, "reviews", reviews),
-                *encode_ids(self._server, "commands", logged),
+                *encode_devices(self._server, updates, channel.max_bytes),
+                *encode_events(self._server, unsent, channel.max_bytes),
+                *encode_ids(self._server, "reviews", reviews, channel.max_bytes),
+                *encode_ids(self._server, "commands", logged, channel.max_bytes),
             ]
             if lost:
                 texts.append(encode_text(RemoteText(self._server, lost=True)))
@@ -224,7 +230,7 @@ class LiveRelay(Actor[Never]):
             try:
                 if texts:
                     await channel.send(texts)
-            except StorageError:
+            except (StorageError, ActorError):
                 # The next connection begins with the folder of files.
                 self._restore(updates, unsent, reviews, lost=lost)
                 raise
@@ -263,7 +269,7 @@ class LiveRelay(Actor[Never]):
 
     # What the others have sent
 
-    async def _receive(self, channel: BroadcastChannel) -> None:
+    async def _receive(self, channel: TextsChannel) -> None:
         while True:
             text = decode_text(await channel.receive())
             if text.server:

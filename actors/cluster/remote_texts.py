@@ -1,4 +1,4 @@
-"""The texts that servers of a cluster send each other of their devices: JSON, within the limit of NOTIFY."""
+"""The texts that servers of a cluster send each other of their devices: JSON, of limited length."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -8,13 +8,12 @@ import msgspec
 
 from motorpool.actors.messages.remote import DeviceUpdate, RemoteEvent, RemoteText
 from motorpool.actors.messages.topics import WebEvent
-from motorpool.storage.cluster.broadcast import MAX_BYTES, arrays
+from motorpool.storage.cluster.broadcast import arrays
 
 T = TypeVar("T")
 
 _HEAD_BYTES = 60
 """Around the array of a text."""
-_ROOM = MAX_BYTES - _HEAD_BYTES - 2
 USERS = 200
 """Users of one event in a text; of more, it is sent several times."""
 MESSAGE_CHARACTERS = 500
@@ -37,19 +36,24 @@ def encode_text(text: RemoteText) -> str:
     return _encoder.encode(text).decode()
 
 
-def encode_devices(server: int, updates: Iterable[DeviceUpdate]) -> list[str]:
+def encode_devices(server: int, updates: Iterable[DeviceUpdate], max_bytes: int) -> list[str]:
     """Return texts with these updates. Of a position that is too long for a text the id is sent."""
-    return _texts(server, "devices", map(_device, updates))
+    room = _room(max_bytes)
+    return _texts(server, "devices", (_device(each, room) for each in updates), max_bytes)
 
 
-def encode_events(server: int, events: Iterable[WebEvent]) -> list[str]:
+def encode_events(server: int, events: Iterable[WebEvent], max_bytes: int) -> list[str]:
     """Return texts with these events, shortened where they are too long."""
-    return _texts(server, "events", (item for each in events for item in _event_parts(each)))
+    room = _room(max_bytes)
+    parts = (item for each in events for item in _event_parts(each, room))
+    return _texts(server, "events", parts, max_bytes)
 
 
-def encode_ids(server: int, key: Literal["reviews", "commands"], ids: Iterable[int]) -> list[str]:
+def encode_ids(
+    server: int, key: Literal["reviews", "commands"], ids: Iterable[int], max_bytes: int
+) -> list[str]:
     """Return texts with these ids of events or commands, under their key."""
-    return _texts(server, key, (b"%d" % each for each in ids))
+    return _texts(server, key, (b"%d" % each for each in ids), max_bytes)
 
 
 def decode_text(text: str) -> RemoteText:
@@ -69,31 +73,36 @@ def decode_text(text: str) -> RemoteText:
     )
 
 
-def _texts(server: int, name: str, items: Iterable[bytes]) -> list[str]:
-    room = MAX_BYTES - _HEAD_BYTES
+def _texts(server: int, name: str, items: Iterable[bytes], max_bytes: int) -> list[str]:
+    room = max_bytes - _HEAD_BYTES
     return [f'{{"server":{server},"{name}":{array}}}' for array in arrays(items, room)]
 
 
-def _device(update: DeviceUpdate) -> bytes:
+def _room(max_bytes: int) -> int:
+    """Return the bytes that one item may have."""
+    return max_bytes - _HEAD_BYTES - 2
+
+
+def _device(update: DeviceUpdate, room: int) -> bytes:
     # What PostgreSQL cannot store is not encoded here either: the row is read.
     with suppress(ValueError, TypeError, OverflowError, RecursionError):
         encoded = _encoder.encode(update)
-        if len(encoded) <= _ROOM:
+        if len(encoded) <= room:
             return encoded
     assert update.position is not None
     return _encoder.encode(msgspec.structs.replace(update, position=None, position_id=update.position.id))
 
 
-def _event_parts(event: WebEvent) -> Iterator[bytes]:
+def _event_parts(event: WebEvent, room: int) -> Iterator[bytes]:
     users = sorted(event.user_ids)
     for start in range(0, len(users), USERS):
-        yield _event(tuple(users[start : start + USERS]), event)
+        yield _event(tuple(users[start : start + USERS]), event, room)
 
 
-def _event(users: tuple[int, ...], event: WebEvent) -> bytes:
+def _event(users: tuple[int, ...], event: WebEvent, room: int) -> bytes:
     with suppress(ValueError, TypeError, OverflowError, RecursionError):
         encoded = _encoder.encode(RemoteEvent(users, event.event))
-        if len(encoded) <= _ROOM:
+        if len(encoded) <= room:
             return encoded
     message = str(event.event.attributes.get("message", ""))[:MESSAGE_CHARACTERS]
     message = message.encode(errors="replace").decode()

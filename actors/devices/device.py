@@ -12,6 +12,7 @@ from motorpool.actors.devices.device_loader import DEVICE_LOADER, LOAD_SECONDS, 
 from motorpool.actors.devices.device_positions import DevicePositions
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.device_uploads import DeviceUploads
+from motorpool.actors.devices.far_device import far_device
 from motorpool.actors.devices.online_status import OnlineStatus
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.rule_cache import RuleCache
@@ -30,7 +31,7 @@ from motorpool.codecs.reports import (
     RecordingList,
     SoundFormat,
 )
-from motorpool.runtime import Actor, DynamicSpec, Failure
+from motorpool.runtime import Actor, Arrived, DynamicSpec, Failure, Link, Placement
 from motorpool.storage.cluster import homes
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import device_bindings, devices
@@ -112,6 +113,8 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._session.detach(message.connection)
             case uplink.SendCommand():
                 self._session.current_rules()
+                if not message.text_channel:
+                    self._leave_if_linked()
                 return self._commands.send(message)
             case uplink.DeliverQueued():
                 self._commands.queue.waiting = True
@@ -131,6 +134,7 @@ class DeviceActor(Actor[DeviceMessage]):
             case PositionsDeleted():
                 return self._positions.reload()
             case uplink.SetAccumulators():
+                self._leave_if_linked()
                 return self._positions.set_accumulators(message)
             case uplink.CheckRules():
                 self._session.current_rules()
@@ -143,8 +147,15 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._authorize_upload(message)
             case uplink.Reported() | uplink.AlarmFileStored():
                 return self._reported(message)
+            case Arrived():
+                return self.handle(message.message)
             case _:
                 assert_never(message)
+
+    def _leave_if_linked(self) -> None:
+        """Let the next message look again for the server of a device that is not connected to this one."""
+        if self._options.linked and self.may_leave():
+            self.context.leave()
 
     # Positions
 
@@ -241,6 +252,7 @@ class DeviceActor(Actor[DeviceMessage]):
             self._tell_homes(DeviceDisconnected(self._device_id))
             if self._session.row is not None:
                 self._online_status.leave()
+        self._leave_if_linked()
 
     def _tell_homes(self, message: DeviceConnected | DeviceDisconnected) -> None:
         if self._options.clustered:
@@ -322,13 +334,31 @@ class DeviceActor(Actor[DeviceMessage]):
 
 
 def device_spec(
-    database: Database, options: DeviceOptions, rule_cache: RuleCache, *, idle_seconds: float = 300.0
+    database: Database,
+    options: DeviceOptions,
+    rule_cache: RuleCache,
+    *,
+    idle_seconds: float = 300.0,
+    link: Link | None = None,
+    placement: Placement[int] | None = None,
 ) -> DynamicSpec[int, DeviceMessage]:
-    """Return the spec of the device actors; one without messages for `idle_seconds` may be stopped."""
+    """Return the spec of the device actors; one without messages for `idle_seconds` may be stopped.
+
+    With a link, those of devices that live at another server by `placement` stand for the actors there.
+    """
+
+    def make(device_id: int) -> Actor[DeviceMessage]:
+        return DeviceActor(device_id, database, options, rule_cache)
+
+    def find(device_id: int) -> Actor[DeviceMessage]:
+        assert link is not None
+        assert placement is not None
+        return far_device(device_id, link, placement, make)
+
     return DynamicSpec(
         kind=DEVICE,
         name="devices",
-        factory=lambda device_id: DeviceActor(device_id, database, options, rule_cache),
+        factory=make if link is None else find,
         mailbox_size=256,
         idle_seconds=idle_seconds,
     )

@@ -30,6 +30,9 @@ class DeviceOptions(msgspec.Struct, frozen=True):
     cluster_statuses: ClusterStatuses | None = None
     """The directory's table of the status of devices at other servers; None: there are no other servers."""
 
+    linked: bool = False
+    """Whether there is a link to other servers (docs/servers.md#nats)."""
+
     @property
     def clustered(self) -> bool:
         """Whether there may be other servers."""

@@ -17,7 +17,7 @@ from motorpool.codecs.reports import (
     Secret,
     SoundFormat,
 )
-from motorpool.runtime import Kind, NodeLocal, Ref, Request
+from motorpool.runtime import Arrived, Kind, NodeLocal, Ref, Request
 from motorpool.storage.records import Position, QueuedCommand
 
 
@@ -259,5 +259,6 @@ DeviceMessage = (
     | CheckExpiration
     | CheckRules
     | CheckStatus
+    | Arrived
 )
 DEVICE: Kind[int, DeviceMessage] = Kind("device")

@@ -32,6 +32,19 @@ def is_node(text: str) -> bool:
     )
 
 
+def is_nats(text: str) -> bool:
+    """Whether these are addresses of NATS, with commas between."""
+    parts = [urlsplit(each.strip()) for each in text.split(",")]
+    return all(
+        each.scheme in {"nats", "tls"}
+        and bool(each.hostname)
+        and each.port != 0
+        and each.path in {"", "/"}
+        and not (each.query or each.fragment)
+        for each in parts
+    )
+
+
 def is_service(text: str) -> bool:
     """Whether it is the address of a service, without a user name."""
     parts = urlsplit(text)
@@ -91,6 +104,7 @@ FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
     "networks": (partial(ip_network, strict=False), "is no network such as 10.0.0.0/8"),
     "protocolAttributes": (is_protocol_attribute, "is no attribute of a protocol such as h02.ack=true"),
     "url": (is_url, "is no address such as https://fleet.example.org"),
+    "nats": (is_nats, "is no address such as nats://10.0.0.21:4222 or tls://10.0.0.21:4222"),
     "node": (is_node, "is no address such as http://10.0.0.5:8083, which other servers can reach"),
     "service": (is_service, "is no address such as https://sms.example.org/send, without a user name"),
     "forward": (

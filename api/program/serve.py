@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResets
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequests
+from motorpool.api.cluster.node_link import open_link
 from motorpool.api.configuration.live import open_live_settings, settings_reader_spec
 from motorpool.api.http.departure import Departure
 from motorpool.api.http.listening_sockets import bind
@@ -50,6 +52,7 @@ from motorpool.runtime import (
     ChildSpec,
     Conditions,
     LoopStalls,
+    SharedTime,
     Signal,
     System,
     SystemClock,
@@ -135,6 +138,12 @@ async def _run_server(
         settings = supervised.settings(settings)
     raise_file_limit(settings)
     clock = SystemClock()
+    shared_time = SharedTime(clock)
+
+    def compare_clocks(now: datetime, age_seconds: float) -> None:
+        clock.compare(now, age_seconds)
+        shared_time.compare(now, age_seconds)
+
     conditions = Conditions(clock)
     loop_stalls = LoopStalls()
     hide_data(settings.data)
@@ -149,10 +158,11 @@ async def _run_server(
                 settings.cluster.name,
                 program_version(),
                 on_dead=state.must_restart.set,
-                on_time=clock.compare,
+                on_time=compare_clocks,
                 address=None if nodes is None else nodes.url,
                 key=None if nodes is None else nodes.key,
             ) as node,
+            open_link(settings, node, shared_time) as link,
         ):
             if supervised is not None and nodes is not None:
                 await supervised.tell_joined(node, nodes.url, nodes.key)
@@ -172,6 +182,7 @@ async def _run_server(
             clustered = settings.cluster.name is not None
             shared_attempts = SharedAttempts(database, clock) if clustered else None
             outgoing = build_outgoing_services(live, clock, shared_attempts)
+            home_finder = HomeFinder(database, node, clock.monotonic) if nodes or link else None
             files = open_media_files(fleet.data, reserve_bytes=fleet.files.reserve_bytes)
             live.follow(lambda live: files.limit(live.settings.files.device_quota_bytes or 0))
 
@@ -188,7 +199,8 @@ async def _run_server(
                     outgoing=outgoing,
                     single_node=None if clustered else node,
                     shared_attempts=shared_attempts,
-                    home_finder=None if nodes is None else HomeFinder(database, node, clock.monotonic),
+                    home_finder=None if nodes is None else home_finder,
+                    link=link,
                     machine=None if supervised is None else supervised.machine,
                     files=files,
                     loop_stalls=loop_stalls,
@@ -240,6 +252,8 @@ async def _run_server(
                     server_key=server_key,
                     node=node,
                     clustered=clustered,
+                    link=link,
+                    home_finder=home_finder,
                     files=files,
                     record=record,
                     console_url=settings.public_url,

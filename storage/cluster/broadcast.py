@@ -46,6 +46,9 @@ async def notify(q: Queries, name: str, texts: Sequence[str]) -> None:
 class BroadcastChannel:
     """A place where texts are sent and received; the sender does not receive its own."""
 
+    max_bytes: Final = MAX_BYTES
+    """Longest text, in bytes of UTF-8."""
+
     def __init__(
         self, connection: Connection, name: str, seconds: float, received: "trio.MemoryReceiveChannel[str]"
     ) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Collection
 import msgspec
 
 from motorpool.storage.database import nodes
-from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.queries import Queries, Row
 
 # A server that was frozen may still read the logins of devices that have gone on to another one meanwhile.
 # The server before is a column: read beside the update, in a common table expression, it would be outdated.
@@ -53,29 +53,30 @@ _BY_TCP_ELSEWHERE = f"""
 """  # noqa: S608 - constants
 
 _FIND = f"""
-    select home.device_id, nodes.id, nodes.address, nodes.key, {nodes.responds()}
+    select home.device_id, nodes.id, nodes.address, nodes.key, {nodes.responds()} as responds, home.epoch
     from homes home join nodes on nodes.id = coalesce(home.node, home.former)
     where home.device_id = any($2::bigint[]) and nodes.id <> $1 and nodes.state <> 'dead'
-        and nodes.address is not null and nodes.key is not null
 """  # noqa: S608 - constants
 
 _SERVER = f"""
-    select nodes.id, nodes.address, nodes.key, {nodes.responds()} from nodes
+    select nodes.id, nodes.address, nodes.key, {nodes.responds()} as responds, 0 as epoch from nodes
     where nodes.id = $1 and nodes.state <> 'dead' and nodes.address is not null and nodes.key is not null
 """  # noqa: S608 - constants
 
 
 class Home(msgspec.Struct, frozen=True, gc=False):
-    """The server that a device is connected to, or was last, where other servers reach it."""
+    """The server that a device is connected to, or was last."""
 
     node: int
     """Its number."""
     address: str
-    """Its URL, without a slash at the end."""
+    """Where other servers reach it: a URL without a slash at the end; empty if it has none."""
     key: str
     """What it wants to be shown."""
     responds: bool
     """Whether it has renewed its row lately."""
+    epoch: int = 0
+    """Counts the servers that the device was connected to."""
 
 
 async def claim(
@@ -121,15 +122,21 @@ async def is_elsewhere_by_tcp(q: Queries, node: int, device_id: int) -> bool:
 
 
 async def find_elsewhere(q: Queries, node: int, device_ids: Collection[int]) -> dict[int, Home]:
-    """Return the homes of those devices that live, are not the server `node` and have an address.
+    """Return the homes of those devices that live and are not the server `node`.
 
     A device that is connected nowhere has the one where it was last.
     """
     rows = await q.fetch(_FIND, node, list(device_ids))
-    return {row[0]: Home(row[1], row[2], row[3], row[4]) for row in rows}
+    return {row[0]: _home(row) for row in rows}
 
 
 async def server(q: Queries, node: int) -> Home | None:
     """Return a server, if it lives and has an address."""
     row = await q.fetch_row(_SERVER, node)
-    return None if row is None else Home(row[0], row[1], row[2], row[3])
+    return None if row is None else _home(row)
+
+
+def _home(row: Row) -> Home:
+    key = row["key"]
+    address = row["address"] if key else None
+    return Home(row["id"], address or "", key or "", row["responds"], row["epoch"])

@@ -10,6 +10,8 @@ CASES = [
     (errors.AlreadyStarted("devices/42"), "devices/42 is already there"),
     (errors.RestartIntensityExceeded("system", 5, 60), "system needed more than 5 restarts within 60 s"),
     (errors.UnknownKind("device"), "no actor of kind device in this system"),
+    (errors.Unreachable(4, "it is not there"), "node 4 cannot be reached: it is not there"),
+    (errors.Busy(4, "too much waits"), "node 4 is busy: too much waits"),
     (errors.Lagged("positions", 7), "a reader of positions lost 7 values"),
 ]
 

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from motorpool.actors.cluster import broadcasts
-from motorpool.actors.cluster.broadcasts import serve_broadcast
+from motorpool.actors.cluster.broadcasts import NotifyBroadcasts
 from motorpool.runtime import ActorStopped
 from motorpool.storage.cluster import broadcast
 from motorpool.storage.cluster.broadcast import open_broadcast
@@ -43,7 +43,7 @@ async def test_a_lost_channel_is_opened_again_and_any_other_error_ends_the_loop(
                 raise Broken
 
     with trio.fail_after(120), pytest.RaisesGroup(Broken, allow_unwrapped=True):
-        await serve_broadcast(database, "test", serve, LOG)
+        await NotifyBroadcasts(database, "test").serve(serve, LOG)
     assert len(set(served)) == 3
     assert [record.getMessage().partition(": ")[0] for record in caplog.records] == [
         "no connection to other servers, trying again"
@@ -120,7 +120,7 @@ async def test_a_connection_that_a_firewall_drops_without_a_word_is_found_out(
 
     settings = DatabaseSettings(url=firewall.url, pool_size=1)
     async with open_database(settings, clock_now=lambda: datetime(2026, 6, 15, tzinfo=UTC)) as far:
-        nursery.start_soon(serve_broadcast, far, "test", serve, LOG)
+        nursery.start_soon(NotifyBroadcasts(far, "test").serve, serve, LOG)
         await until_received("before")
         firewall.drop()
         await until_received("after")

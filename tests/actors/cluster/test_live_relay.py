@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 import trio
+from tests.cluster.fake_pipe import FakeNetwork
 
 from motorpool.actors.cluster import broadcasts, change_relay, live_relay
+from motorpool.actors.cluster.broadcasts import LinkBroadcasts, NotifyBroadcasts
 from motorpool.actors.cluster.change_relay import ChangeRelay
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
 from motorpool.actors.cluster.live_relay import LiveRelay
@@ -35,7 +37,7 @@ from motorpool.actors.messages.topics import (
     publish_events,
 )
 from motorpool.actors.messages.uplink import DEVICE, GetCommandTypes, StoredElsewhere
-from motorpool.runtime import ChildSpec, SupervisorSpec, TaskSpec, open_system
+from motorpool.runtime import ChildSpec, Link, SharedTime, SupervisorSpec, SystemClock, TaskSpec, open_system
 from motorpool.storage.database import nodes
 from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.events import events
@@ -52,7 +54,8 @@ def position(number, device_id, minutes=0, **fields):
 class Server:
     """A system with the directory and both relays, and what its clients would get."""
 
-    def __init__(self, database, system, node, cluster_statuses, media):
+    def __init__(self, database, system, node, cluster_statuses, media, pipe):
+        self.pipe = pipe
         self.database = database
         self.system = system
         self.node = node
@@ -106,9 +109,16 @@ async def until_in(item, items):
     await until(is_there)
 
 
-@pytest.fixture
-async def open_server(database, monkeypatch, neighbours, tmp_path):
+@pytest.fixture(params=["notify", "link"])
+async def open_server(request, database, monkeypatch, neighbours, tmp_path):
     """`async with open_server() as server`: one of a cluster; its files are in the folder `media`."""
+    async with trio.open_nursery() as nursery:
+        network = FakeNetwork(nursery) if request.param == "link" else None
+        yield opener(network, database, monkeypatch, neighbours, tmp_path)
+        nursery.cancel_scope.cancel()
+
+
+def opener(network, database, monkeypatch, neighbours, tmp_path):
     monkeypatch.setattr(change_relay, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr(broadcasts, "RETRY_SECONDS", 0.05)
     monkeypatch.setattr(live_relay, "SEND_SECONDS", 0.02)
@@ -122,6 +132,14 @@ async def open_server(database, monkeypatch, neighbours, tmp_path):
             async with database.session() as session:
                 node = await nodes.join(session, "north", "a server of tests", "0")
             cluster_statuses = ClusterStatuses()
+            if network is None:
+                self._pipe = None
+                reached = NotifyBroadcasts(database, live_relay.CHANNEL)
+            else:
+                self._pipe = network.pipe()
+                reached = LinkBroadcasts(
+                    Link(self._pipe, node, SharedTime(SystemClock())), live_relay.CHANNEL
+                )
             self._system = open_system(
                 SupervisorSpec(
                     name="system",
@@ -136,13 +154,14 @@ async def open_server(database, monkeypatch, neighbours, tmp_path):
                         TaskSpec(
                             name="live_relay",
                             factory=lambda: LiveRelay(
-                                database, node, cluster_statuses, MediaStore(self._media)
+                                database, node, cluster_statuses, MediaStore(self._media), reached
                             ),
                         ),
                     ),
                 )
             )
-            return Server(database, await self._system.__aenter__(), node, cluster_statuses, self._media)
+            system = await self._system.__aenter__()
+            return Server(database, system, node, cluster_statuses, self._media, self._pipe)
 
         async def __aexit__(self, *error):
             return await self._system.__aexit__(*error)
@@ -372,11 +391,17 @@ async def test_after_a_lost_connection_all_is_as_in_the_database(servers, make_d
     stored = position(7, van, 5)
     # Not sent, as by a server that is killed before it could.
     await positions.store(database, [position_rows.pack_row(stored)], [stored.id])
-    assert await database.fetch(
-        "select pg_terminate_backend(pid) from pg_stat_activity"
-        " where datname = current_database() and pid <> pg_backend_pid()"
-        " and (query like '%pg_notify%' or query ilike 'listen%motorpool_live%')"
-    )
+    if one.pipe is None:
+        assert await database.fetch(
+            "select pg_terminate_backend(pid) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+            " and (query like '%pg_notify%' or query ilike 'listen%motorpool_live%')"
+        )
+    else:
+        for each in (one, other):
+            each.pipe.cut()
+        for each in (one, other):
+            each.pipe.mend()
     await until_in(stored, other.latest)
     await until_in(WebEventsLost(), other.events)
 

@@ -34,7 +34,7 @@ def has_surrogates(text):
 @example(["a\udfff"])
 def test_every_position_is_sent_or_named(names):
     sent = [DeviceUpdate(n, "online", NOW, position(n, name)) for n, name in enumerate(names, start=1)]
-    texts = encode_devices(5, sent)
+    texts = encode_devices(5, sent, LIMIT)
     assert all(is_sendable(text) for text in texts)
     received = [update for text in texts for update in decode_text(text).devices]
     assert [update.device_id for update in received] == [update.device_id for update in sent]
@@ -54,7 +54,7 @@ def test_every_user_gets_an_event_once_and_long_ones_are_cut(made):
         WebEvent(frozenset(users), Event(id=n, type="alarm", event_time=NOW, attributes={"message": text}))
         for n, (users, text) in enumerate(made)
     ]
-    texts = encode_events(5, sent)
+    texts = encode_events(5, sent, LIMIT)
     assert all(is_sendable(text) for text in texts)
     received = [each for text in texts for each in decode_text(text).events]
     for each in sent:
@@ -71,7 +71,7 @@ def test_every_user_gets_an_event_once_and_long_ones_are_cut(made):
 def test_of_another_release_what_is_understood_is_taken():
     good = DeviceUpdate(1, "online", NOW, position(1, "here"))
     text = (
-        encode_devices(5, [good])[0]
+        encode_devices(5, [good], LIMIT)[0]
         .replace("[[1,", '[["no number"],[1,')
         .replace('"server"', '"new":1,"server"')
     )
@@ -84,5 +84,7 @@ def test_of_another_release_what_is_understood_is_taken():
 
 def test_a_position_with_a_number_that_json_has_not_costs_no_other():
     wrong = msgspec.structs.replace(position(1, ""), speed=float("nan"))
-    (text,) = encode_devices(5, [DeviceUpdate(1, "online", NOW, wrong), DeviceUpdate(2, "online", NOW)])
+    (text,) = encode_devices(
+        5, [DeviceUpdate(1, "online", NOW, wrong), DeviceUpdate(2, "online", NOW)], LIMIT
+    )
     assert [update.device_id for update in decode_text(text).devices] == [2]
