@@ -1,6 +1,7 @@
 """The whole tree on real ports and the real database."""
 
 import gc
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 
 import pytest
@@ -9,12 +10,14 @@ import trio
 from motorpool.actors import tree
 from motorpool.actors.forwarding.settings import ForwardSettings
 from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
+from motorpool.actors.gateway.shared_ports import SharedPorts, bind_shared_ports
 from motorpool.actors.messages.directory import DIRECTORY
 from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree, schedule_spec
 from motorpool.bench.free_ports import free_server_port
 from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices import CODECS
+from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import Actor, ChildSpec, Kind, Strategy, open_system
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -24,7 +27,7 @@ LOOPBACK = "127.0.0.1"
 @pytest.fixture
 def offset():
     """A port offset at which the ports of all protocols are free."""
-    return free_server_port()
+    return free_server_port(nodes=2)
 
 
 @pytest.fixture
@@ -41,6 +44,32 @@ def names(spec):
 def ports(spec):
     (listeners,) = [child for child in spec.children if getattr(child, "name", "") == "listeners"]
     return [child.kind.name for child in listeners.children]
+
+
+async def test_servers_of_a_machine_listen_together_and_have_media_ports_of_their_own(
+    settings, offset, database
+):
+    chosen = settings(protocols=("jt808", "jt1078"))
+    bound = bind_shared_ports(chosen.device, offset, chosen.protocols)
+    assert list(bound) == [5015 + offset]
+    with bound[5015 + offset]:
+        async with AsyncExitStack() as stack:
+            for index in range(2):
+                shared = SharedPorts(index=index, listening=bound)
+                spec = fleet_tree(database, chosen, ports=shared)
+                await stack.enter_async_context(open_system(spec))
+            for number in (5263, 5264, 5363, 5364, 5463, 5464, 5563, 5564):
+                stream = await trio.open_tcp_stream(LOOPBACK, number + offset)
+                await stream.aclose()
+            with pytest.raises(OSError, match="all attempts to connect"):
+                await trio.open_tcp_stream(LOOPBACK, 5565 + offset)
+
+
+def test_terminals_send_files_of_alarms_to_the_server_that_asked_them(settings, offset):
+    own = tree._media_address(settings(), SharedPorts(index=2))
+    assert own == MediaAddress("", 5265 + offset, 5365 + offset, 5565 + offset, 5465 + offset)
+    alone = tree._media_address(settings(), None)
+    assert alone == MediaAddress("", 5263 + offset, 5363 + offset, 5015 + offset, 5463 + offset)
 
 
 def test_what_leans_on_others_stands_below_them(settings, tmp_path):

@@ -55,6 +55,8 @@ def test_two_processes_are_one_server(start_server, connected, eventually):
     settings = {"MOTORPOOL_NODES": "2", "MOTORPOOL_DATABASE": "embedded"}
     with start_server(settings) as server, contextlib.ExitStack() as stack:
         assert len(nodes_of(server)) == 2
+        # Of two processes, and of one that replaces another.
+        assert server.database_settings()["max_connections"] == str(8 + 32 + 2 * 14)
         peers = {}
         for number in range(500):
             peer = stack.enter_context(connected(server, f"139{number:08}"))

@@ -1,6 +1,7 @@
 """A UDP port: real sockets, connections that record what they are given."""
 
 import socket
+from contextlib import suppress
 
 import pytest
 import trio
@@ -8,6 +9,7 @@ import trio
 from motorpool.actors.gateway.datagram_listener import MAX_IGNORED, DatagramListener
 from motorpool.actors.gateway.datagram_peer import MAX_QUEUED, DatagramPeer
 from motorpool.actors.gateway.listener import DevicePort
+from motorpool.actors.gateway.port_binding import bind_port
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.messages.counters import DATAGRAMS_DROPPED
 from motorpool.actors.messages.downlink import NOT_KNOWN
@@ -187,3 +189,31 @@ async def test_a_port_that_is_taken_is_named(tree, neighbours, datagrams):
         async with tree(neighbours.connections_spec, spec):
             await trio.sleep_forever()
     assert f"gps103 on UDP 127.0.0.1:{taken}" in repr(failed.value) + str(failed.value.__cause__)
+
+
+def test_servers_of_a_machine_share_out_senders_and_not_datagrams(datagrams, free_port):
+    number = free_port()
+    bound = [bind_port("gps103", "127.0.0.1", number, socket.SOCK_DGRAM, is_shared=True) for _ in range(2)]
+    with bound[0], bound[1]:
+        senders = [datagrams() for _ in range(64)]
+        for count in range(3):
+            for sender in senders:
+                sender.sendto(bytes([count]), ("127.0.0.1", number))
+        got = []
+        for each in bound:
+            addresses = []
+            with suppress(BlockingIOError):
+                while True:
+                    addresses.append(each.recvfrom(1)[1])
+            got.append(addresses)
+        assert sum(map(len, got)) == 3 * len(senders)
+        one, other = map(set, got)
+        assert one
+        assert other
+        assert not one & other
+    # It is not there for others who do not share it.
+    with (
+        bind_port("gps103", "127.0.0.1", number, socket.SOCK_DGRAM),
+        pytest.raises(OSError, match="the address is in use"),
+    ):
+        bind_port("gps103", "127.0.0.1", number, socket.SOCK_DGRAM, is_shared=True)
