@@ -1,12 +1,14 @@
 """The group-commit writer: stores all positions, and has each acknowledged after its commit.
 
 Rows queue during a flush. A flush stores at most FLUSH_ROWS of them in one transaction (COPY), and starts at
-least FLUSH_SECONDS after the start of the previous one (docs/performance.md#device-sockets). While the
+least FLUSH_SECONDS after the start of the previous one, unless so many wait already
+(docs/performance.md#device-sockets). While the
 database is unavailable, the batch is retried with back-off. The queue is bounded: once it is full, senders
 wait, then the device actors, then the sockets, so that back-pressure reaches the devices.
 """
 
 import itertools
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 
@@ -30,8 +32,8 @@ from motorpool.storage.records import Event, Position
 
 FLUSH_ROWS = 250
 """Limit of the rows of one transaction."""
-FLUSH_SECONDS = 0.010
-"""Least time between the starts of two flushes."""
+FLUSH_SECONDS = 0.015
+"""Least time between the starts of two flushes, unless the next one is full."""
 QUEUE_ROWS = 20_000
 """Limit of the queue: about 20 MB, or half a second at full speed."""
 QUEUE_BYTES = 64 << 20
@@ -87,7 +89,7 @@ class PositionWriter(Actor[WriterMessage]):
         self._room = Signal()
         self._drained = trio.Event()
         self._is_stopping = False
-        self._flush_began = 0.0
+        self._flush_began = -math.inf
         """When the present flush was started, or the latest."""
         self._is_delayed = False
         """Whether the condition POSITIONS_WAIT was entered."""
@@ -147,11 +149,11 @@ class PositionWriter(Actor[WriterMessage]):
                 self._wake.clear()
                 await self._wake.wait()
                 continue
+            pause = self._flush_began + FLUSH_SECONDS - clock.monotonic()
+            if pause > 0 and len(self._queue) < FLUSH_ROWS and not self._is_stopping:
+                await trio.sleep(pause)
             self._flush_began = clock.monotonic()
             await self._flush()
-            pause = self._flush_began + FLUSH_SECONDS - clock.monotonic()
-            if pause > 0 and not self._is_stopping:
-                await trio.sleep(pause)
         self._drained.set()
 
     async def stop(self) -> None:

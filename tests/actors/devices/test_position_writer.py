@@ -337,7 +337,7 @@ async def test_stop_ends_in_time_although_the_database_is_away(database, outage,
     assert await stored(database) == []
 
 
-async def test_a_flush_begins_at_most_every_ten_milliseconds(database, writing, time):
+async def test_a_flush_begins_at_most_every_fifteen_milliseconds(database, writing, time):
     async with writing() as (system, writer, _):
         flushed = system.topic(POSITIONS).subscribe()
         writer.tell_nowait(Append(at(0)))
@@ -347,7 +347,7 @@ async def test_a_flush_begins_at_most_every_ten_milliseconds(database, writing, 
         writer.tell_nowait(Append(at(2)))
         await time.settle()
         assert flushed.lag == 1
-        await time.passes(0.0095)
+        await time.passes(0.0145)
         assert flushed.lag == 1
         await time.passes(0.0006)
         assert flushed.lag == 2
@@ -357,6 +357,24 @@ async def test_a_flush_begins_at_most_every_ten_milliseconds(database, writing, 
         await time.settle()
         assert flushed.lag == 3
     assert await stored(database) == [0, 1, 2, 3]
+
+
+async def test_a_full_flush_is_not_held_back(database, writing, time, monkeypatch):
+    monkeypatch.setattr(position_writer, "FLUSH_ROWS", 2)
+    async with writing() as (system, writer, _):
+        flushed = system.topic(POSITIONS).subscribe()
+        writer.tell_nowait(Append(at(0)))
+        await time.settle()
+        writer.tell_nowait(Append(at(1)))
+        await time.settle()
+        for number in (2, 3, 4):
+            writer.tell_nowait(Append(at(number)))
+        await time.settle()
+        assert flushed.lag == 1
+        await time.passes(0.0151)
+        # The one that waited, and the next.
+        assert flushed.lag == 3
+    assert await stored(database) == [0, 1, 2, 3, 4]
 
 
 async def test_a_row_that_cannot_be_packed_is_dropped_alone(database, writing, neighbours):
