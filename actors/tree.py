@@ -184,7 +184,7 @@ def fleet_tree(
         business_calendars, ticket_mails, timedelta(hours=settings.tickets.capture_wait_hours)
     )
     forward = settings.forward.of_server(node) if clustered else settings.forward
-    duties = Duties(database, node if clustered else None)
+    duties = Duties(database, node if clustered else None, ports.leaving if ports is not None else None)
     # This server in its leases; the same after a restart of an actor, which so keeps what it has.
     holder = secrets.token_hex(8)
     return SupervisorSpec(

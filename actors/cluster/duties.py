@@ -74,11 +74,18 @@ class Duty:
         return holding
 
     async def take(self) -> Holding:
-        """Take the duty as soon as no other server has it."""
+        """Take the duty as soon as no other server has it; never while this server leaves."""
+        if self.leaving.is_set():
+            await trio.sleep_forever()
         if not self.is_wanted:
             self.is_wanted = True
             self._duties.look_now()
         return await self.held()
+
+    @property
+    def leaving(self) -> trio.Event:
+        """Set when this server leaves."""
+        return self._duties.leaving
 
     async def release(self, system: System) -> None:
         """Leave the duty to the other servers, which learn of it."""
@@ -102,11 +109,13 @@ class Duties:
     Args:
         database: where the rows are.
         node: the number of this server; None: it is alone, and does everything.
+        leaving: set to leave all duties to the others.
     """
 
-    def __init__(self, database: Database, node: int | None) -> None:
+    def __init__(self, database: Database, node: int | None, leaving: trio.Event | None = None) -> None:
         self._database = database
         self._node = node
+        self.leaving = trio.Event() if leaving is None else leaving
         self._duties: dict[str, Duty] = {}
         self._look_due = Signal()
         self._lock = trio.Lock()
@@ -233,6 +242,7 @@ class _OnDuty(Actor[M], Generic[M]):
         await actor.start()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._leave_when_lost, holding)
+            nursery.start_soon(self._stop_when_leaving)
             await actor.run()
             await holding.lost.wait()
 
@@ -241,6 +251,10 @@ class _OnDuty(Actor[M], Generic[M]):
         if self._duty.is_wanted:
             self.context.log.warning("another server has the duty %s", self._duty.name)
         self.context.leave()
+
+    async def _stop_when_leaving(self) -> None:
+        await self._duty.leaving.wait()
+        await self.stop()
 
     async def stop(self) -> None:
         """End the actor in order, and leave the duty to others."""

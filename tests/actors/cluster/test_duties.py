@@ -73,7 +73,8 @@ class Server:
     def __init__(self, database, node, seconds=10.0):
         self.node, self.seconds = node, seconds
         self.own = FreezableDatabase(database)
-        self.duties = Duties(self.own.database, node)
+        self.leaving = trio.Event()
+        self.duties = Duties(self.own.database, node, self.leaving)
         self.lives = self.stops = self.commits = 0
         self.messages, self.errors = [], []
         self.system = None
@@ -151,6 +152,23 @@ async def test_a_server_that_ends_leaves_its_duties_to_the_others(database, star
             # It is not taken again by the one that ends.
             await time.passes(5, step=1)
             assert (await database.fetch_value("select node from duties"), second.lives) == (first.node, 1)
+
+
+async def test_a_server_that_leaves_does_its_duties_no_more_while_it_goes_on(database, start, time):
+    async with start() as first:
+        await time.settle()
+        async with start() as second:
+            await time.settle()
+            first.leaving.set()
+            await time.settle()
+            assert (first.stops, first.lives) == (1, 1)
+            await time.passes(module.LOOK_SECONDS)
+            assert second.lives == 1
+            second.leaving.set()
+            # Nobody is left who takes it.
+            await time.passes(5, step=1)
+            assert (first.lives, second.lives, second.stops) == (1, 1, 1)
+            assert await database.fetch_value("select node from duties") is None
 
 
 async def test_the_duties_of_a_server_that_is_said_to_be_dead_are_taken_at_once(database, start, time):
