@@ -5,6 +5,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/parts.css";
 import "./styles/frame.css";
+import "./styles/print.css";
 import { linkTokens } from "./linkTokens";
 import { App } from "./places/frame/App";
 import { start } from "./places/frame/start";

@@ -1,4 +1,7 @@
-"""Journey 23: a made-up language shows what is not translated or does not fit; each language fits a phone."""
+"""Journey 23: a made-up language shows what is not translated or does not fit; each language fits a phone.
+
+Also at four times the size (WCAG 2.2, 1.4.10).
+"""
 
 import re
 from pathlib import Path
@@ -48,6 +51,26 @@ LISTS = [
 """The places whose addresses name nothing."""
 MORE = ("/reports/trips", "/reports/summary", "/reports/combined", "/admin/users/new", "/admin/links?id=1")
 
+ZOOMED = {"width": 320, "height": 256}
+"""A window of 1280 by 1024 pixels at four times the size."""
+# What of the open dialog cannot be scrolled into view, or is under something else there.
+_OUT_OF_REACH = """
+() => {
+  const dialog = document.querySelector("dialog[open]");
+  const box = dialog.getBoundingClientRect();
+  const found = [];
+  if (box.left < 0 || box.top < 0 || box.right > innerWidth || box.bottom > innerHeight) found.push("the dialog");
+  for (const each of dialog.querySelectorAll("button, input, select, textarea, a[href]")) {
+    if (!each.checkVisibility({ checkVisibilityCSS: true }) || each.disabled) continue;
+    each.scrollIntoView({ block: "center" });
+    const { left, top, width, height } = each.getBoundingClientRect();
+    const at = document.elementFromPoint(left + width / 2, top + Math.min(height, innerHeight) / 2);
+    if (!at || !(each.contains(at) || at.contains(each))) found.push(each.outerHTML.slice(0, 160));
+  }
+  return found;
+}
+"""
+
 READER = {"name": "Reader", "email": "reader@example.org", "password": "parking garage 7"}
 """An administrator who reads what the browser wishes."""
 
@@ -94,6 +117,19 @@ def go(page, place):
     expect(page.locator(".place-skeleton, .skeleton")).to_have_count(0)
     if place == "/admin/server":
         open_settings(page)
+
+
+def places_of(device):
+    """The places whose addresses name nothing, and those of a vehicle."""
+    vehicle = f"/vehicles/{device}"
+    return (
+        *LISTS,
+        *MORE,
+        vehicle,
+        *(f"{vehicle}/{each}" for each in ("history", "events", "commands", "settings", "messages")),
+        "/zones/new?kind=circle",
+        "/connect?protocol=gt06",
+    )
 
 
 @pytest.mark.parametrize("width", [1400, 390])
@@ -177,20 +213,57 @@ def test_the_texts_of_each_language_fit_a_phone(server, visitor, fleet, locale):
 
     form = {"email": READER["email"], "password": READER["password"]}
     assert guest.context.request.post(f"{server.url}/api/session", form=form).ok
-    vehicle = f"/vehicles/{fleet}"
-    places = (
-        *LISTS,
-        *MORE,
-        vehicle,
-        *(f"{vehicle}/{each}" for each in ("history", "events", "commands", "settings", "messages")),
-        "/zones/new?kind=circle",
-        "/connect?protocol=gt06",
-    )
     guest.open("/fleet")
     expect(page.locator(".frame")).to_be_visible()
-    for place in places:
+    for place in places_of(fleet):
         go(page, place)
         guest.assert_fits()
     # The rail has more entries there.
     page.set_viewport_size({"width": 1400, "height": 900})
     guest.assert_fits()
+
+
+@pytest.mark.parametrize("locale", ["de-AT", "en-GB"])
+def test_every_place_is_used_at_four_times_the_size(server, visitor, fleet, locale):
+    guest = visitor(server, webgl=False, viewport=ZOOMED, locale=locale)
+    page = guest.page
+    form = {"email": READER["email"], "password": READER["password"]}
+    guest.open("/fleet")
+    expect(page.locator(".login-card form")).to_be_visible()
+    guest.assert_fits()
+    assert guest.context.request.post(f"{server.url}/api/session", form=form).ok
+    guest.open("/fleet")
+    expect(page.locator(".frame")).to_be_visible()
+    for place in places_of(fleet):
+        go(page, place)
+        guest.assert_fits()
+        # Most of the window is left to the place.
+        assert page.locator("main").bounding_box()["height"] > ZOOMED["height"] / 2, place
+
+
+DIALOGS = {
+    "/admin/drivers": "New driver",
+    "/admin/notifications": "New notification",
+    "/admin/orders": "New order",
+    "/calendars": "New calendar",
+    "/reports/scheduled": "Schedule a report",
+    "/schedules": "New schedule",
+}
+"""Buttons that open dialogs."""
+
+
+def test_dialogs_are_used_at_four_times_the_size(server, visitor, fleet):
+    guest = visitor(server, webgl=False, viewport=ZOOMED, locale="en-GB")
+    page = guest.page
+    form = {"email": READER["email"], "password": READER["password"]}
+    assert guest.context.request.post(f"{server.url}/api/session", form=form).ok
+    guest.open("/fleet")
+    expect(page.locator(".frame")).to_be_visible()
+    for place, name in DIALOGS.items():
+        go(page, place)
+        page.get_by_role("button", name=name).first.click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        guest.assert_fits()
+        assert page.evaluate(_OUT_OF_REACH) == [], place
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)

@@ -3,10 +3,12 @@
 import csv
 import io
 import re
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import openpyxl
+import pypdfium2
 import pytest
 from playwright.sync_api import expect
 
@@ -109,10 +111,33 @@ def test_files_have_what_the_page_shows(server, visitor, fleet):
     assert [float(line["Length (km)"]) for line in lines] == [
         round(trip["distance"] / METERS_OF_A_KILOMETER, 3) for trip in trips
     ]
-    # On paper stand all rows, not only those in view.
-    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
-    expect(page.locator(".report-table .table-row")).to_have_count(len(trips))
-    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+
+
+def test_a_report_is_printed_with_all_rows_under_heads_on_white_paper(server, visitor, fleet):
+    guest = visitor(server, webgl=False, color_scheme="dark")
+    page = guest.page
+    guest.log_in(f"/reports/trips?from={FROM}&to={TO}")
+    trips = ask(server, "trips")
+    expect(page.get_by_text(f"{len(trips)} rows")).to_be_visible()
+    expect(page.locator(".columns, .bars").first).to_be_visible()
+    with pypdfium2.PdfDocument(page.pdf(prefer_css_page_size=True)) as paper:
+        pages = [" ".join(each.get_textpage().get_text_bounded().split()) for each in paper]
+        corner = paper[0].render(scale=0.2).to_pil().getpixel((1, 1))
+    starts = Counter(re.findall(r"\d{1,2}:\d{2}", " ".join(pages)))
+    assert corner == (255, 255, 255)
+    # All rows, not only those in view, and little besides them.
+    assert sum(text.count("Van ") for text in pages) >= len(trips)
+    assert starts.total() >= 2 * len(trips)
+    assert len(trips) / 60 < len(pages) < len(trips) / 15 + 3
+    # The head stands on each page of the table, the sums on its last one.
+    of_table = [text for text in pages if text.count("Van ") > 5]
+    assert all("Distance" in text for text in of_table)
+    summed = [number for number, text in enumerate(pages) if f"{len(trips)} in all" in text]
+    assert len(summed) == 1
+    assert not any("Distance Duration" in text for text in pages[summed[0] + 1 :])
+    # Nothing that is pressed.
+    whole = " ".join(pages)
+    assert [word for word in ("Fleet", "Log out", "Workbook", "Print", "Compare") if word in whole] == []
 
 
 def test_two_weeks_are_compared_by_keys(server, visitor, fleet):

@@ -11,6 +11,8 @@ from playwright.sync_api import expect
 from motorpool.runtime import SystemClock
 
 BERLIN = ZoneInfo("Europe/Berlin")
+FOCUSED = "() => document.activeElement !== null && document.activeElement !== document.body"
+MOST_TABS = 60
 TO = "\u2013"
 """The dash of a stretch of time."""
 
@@ -194,3 +196,117 @@ def test_a_schedule_says_what_it_sends_when_and_what_became_of_it(server, fleet,
     guest.open("/schedules")
     expect(page.get_by_role("list", name="Schedules")).to_contain_text("1 vehicle")
     guest.assert_fits()
+
+
+class Keys:
+    """A keyboard, after each key of which something has the focus."""
+
+    def __init__(self, page):
+        self.page = page
+
+    def press(self, *names):
+        for name in names:
+            self.page.keyboard.press(name)
+            self.page.wait_for_function(FOCUSED)
+
+    def go(self, words):
+        """Go to a place by the palette."""
+        self.press("Control+k")
+        self.page.keyboard.type(words)
+        self.press("Enter")
+
+    def reach(self, target):
+        """Press `Tab` until a part of the page has the focus."""
+        target.wait_for()
+        for _ in range(MOST_TABS):
+            if target.evaluate("(part) => part === document.activeElement"):
+                return
+            self.press("Tab")
+        pytest.fail(f"{target} is not reached by Tab")
+
+    def fill(self, target, text):
+        self.reach(target)
+        self.press("Control+a")
+        self.page.keyboard.type(text)
+
+    def choose(self, target, text):
+        """Choose by typing what finds one."""
+        self.fill(target, text)
+        expect(self.page.get_by_role("option").first).to_be_visible()
+        self.press("Enter")
+
+    def act(self, target):
+        self.reach(target)
+        self.press("Enter")
+
+
+def test_a_calendar_a_schedule_and_a_scheduled_report_by_keyboard_alone(server, fleet, visitor):
+    guest = visitor(server, webgl=False)
+    page, keys = guest.page, Keys(guest.page)
+    guest.log_in("/account")
+    expect(page.get_by_role("heading", name="Account", level=1)).to_be_visible()
+
+    keys.go("calendars")
+    expect(page.get_by_role("heading", name="Calendars", level=1)).to_be_visible()
+    keys.act(page.get_by_role("button", name="New calendar"))
+    dialog = page.get_by_role("dialog", name="New calendar")
+    keys.fill(dialog.get_by_label("Name"), "Work by keys")
+    for day in ("Monday", "Friday"):
+        keys.reach(dialog.get_by_title(day))
+        keys.press("Space")
+    keys.reach(dialog.get_by_label("From"))
+    page.keyboard.type("0815AM")
+    keys.reach(dialog.get_by_label("To", exact=True))
+    page.keyboard.type("0430PM")
+    keys.choose(dialog.get_by_role("combobox", name="Time zone"), "Europe/Berlin")
+    expect(dialog.get_by_role("figure", name="This week")).to_contain_text(f"08:15{TO}16:30")
+    keys.act(dialog.get_by_role("button", name="Save"))
+    expect(page.get_by_role("heading", name="Work by keys", level=1)).to_be_visible()
+    page.wait_for_function(FOCUSED)
+    (calendar,) = (each for each in fleet.get("/calendars").json() if each["name"] == "Work by keys")
+    monday = week_of_change()
+    drawn = drawn_days(fleet, calendar, monday)
+    assert drawn == ["closed", *[f"08:15{TO}16:30"] * 3, "closed", "closed", "closed"]
+
+    keys.go("schedules")
+    keys.act(page.get_by_role("button", name="New schedule"))
+    dialog = page.get_by_role("dialog", name="New schedule")
+    keys.fill(dialog.get_by_label("Name"), "Lock by keys")
+    keys.choose(dialog.get_by_role("combobox", name="Calendar"), "by keys")
+    begins = dialog.get_by_role("group", name="When its times begin, send")
+    keys.choose(begins.get_by_role("combobox", name="Saved command"), "lock")
+    expect(begins.get_by_role("combobox", name="Command 1")).to_have_value("Lock the engine")
+    keys.act(dialog.get_by_role("button", name="Save"))
+    expect(page.get_by_role("heading", name="Lock by keys", level=1)).to_be_visible()
+
+    keys.act(page.get_by_role("button", name="Choose vehicles"))
+    targets = page.get_by_role("dialog", name="For which vehicles")
+    keys.choose(targets.get_by_role("combobox", name="Single vehicles"), "401")
+    expect(targets.get_by_role("status")).to_have_text("1 vehicle")
+    keys.act(targets.get_by_role("button", name="Save"))
+    edges = page.get_by_role("list", name="What is sent when").get_by_role("listitem")
+    expect(edges.filter(has_text="next")).to_contain_text("Lock the engine → 1 vehicle")
+
+    keys.act(page.get_by_role("button", name="Run the beginning now"))
+    question = page.get_by_role("dialog", name="Run the beginning now")
+    expect(question.get_by_role("button", name="Cancel")).to_be_focused()
+    keys.act(question.get_by_role("button", name="Send now"))
+    runs = page.get_by_role("region", name="What became of it").get_by_role("table")
+    expect(runs.get_by_role("row", name="Van 401")).to_contain_text("Not sent: the vehicle was offline")
+    page.wait_for_function(FOCUSED)
+
+    keys.go("scheduled reports")
+    keys.act(page.get_by_role("button", name="Schedule a report"))
+    dialog = page.get_by_role("dialog")
+    keys.fill(dialog.get_by_label("Name"), "Stops by keys")
+    keys.reach(dialog.get_by_label("Report", exact=True))
+    page.keyboard.type("Stops")
+    keys.reach(dialog.get_by_label("How often"))
+    page.keyboard.type("Every week")
+    keys.act(dialog.get_by_role("button", name="Save"))
+    row = page.get_by_role("listitem").filter(has_text="Stops by keys")
+    expect(row).to_contain_text("Stops · Every week")
+    keys.act(row.get_by_role("button", name="Delete Stops by keys"))
+    keys.act(page.get_by_role("dialog").get_by_role("button", name="Delete"))
+    expect(page.get_by_text("No report is scheduled")).to_be_visible()
+    page.wait_for_function(FOCUSED)

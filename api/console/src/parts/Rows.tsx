@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { MOST_PRINTED, usePrinting } from "./usePrinting";
 
 /** Which rows lie in the window, with a few around them. */
 export function rowsInView(
@@ -86,8 +87,11 @@ export function Rows({
     kept.current = { row: current, height: element.clientHeight };
     keepInView(element, current, rowHeight);
   }, [current, rowHeight]);
-  const [first, end] = rowsInView(view.top, view.height, rowHeight, count);
-  const isAtEnd = count > 0 && end === count;
+  const isPrinted = usePrinting();
+  const [first, end] = isPrinted
+    ? [0, Math.min(count, MOST_PRINTED)]
+    : rowsInView(view.top, view.height, rowHeight, count);
+  const isAtEnd = count > 0 && end === count && !isPrinted;
   const reached = useRef(onEnd);
   reached.current = onEnd;
   useEffect(() => {

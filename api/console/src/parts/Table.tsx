@@ -1,5 +1,4 @@
 import type { TargetedFocusEvent, TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
-import { options } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { t } from "../i18n/translate";
 import { isInView, rowsInView } from "./Rows";
@@ -18,14 +17,13 @@ import {
   toggled,
 } from "./tableItems";
 import { hasTouch } from "./touch";
+import { MOST_PRINTED, usePrinting } from "./usePrinting";
 
 export type { Column, Grouping, RowKey, Sort } from "./tableItems";
 
 /** Pixels; all lines have the same height, as has the head. */
 const LINE = hasTouch ? 45 : 36;
 const WIDTH = 8;
-/** Most lines that are printed. */
-const MOST_PRINTED = 2000;
 
 /** The roles of a grid, which HTML's own tables have no need for. */
 const rowAt = (index: number) => ({ role: "row", "aria-rowindex": index }) as const;
@@ -339,29 +337,6 @@ function keepInView(element: HTMLElement, line: number, around: number): void {
   const { scrollTop } = element;
   if (line < 0 || isInView(line, LINE, scrollTop, height)) return;
   element.scrollTop = line * LINE < scrollTop ? line * LINE : (line + 1) * LINE - height;
-}
-
-/** Whether the page is being printed, when all lines are drawn. */
-function usePrinting(): boolean {
-  const [isPrinted, setPrinted] = useState(false);
-  useEffect(() => {
-    const show = (value: boolean) => () => {
-      // The browser prints what stands there when its listeners have returned.
-      const { debounceRendering } = options;
-      options.debounceRendering = (draw) => draw();
-      setPrinted(value);
-      if (debounceRendering) options.debounceRendering = debounceRendering;
-      else delete options.debounceRendering;
-    };
-    const [begin, finish] = [show(true), show(false)];
-    window.addEventListener("beforeprint", begin);
-    window.addEventListener("afterprint", finish);
-    return () => {
-      window.removeEventListener("beforeprint", begin);
-      window.removeEventListener("afterprint", finish);
-    };
-  }, []);
-  return isPrinted;
 }
 
 /** All lines have the same columns, whatever is in them. */

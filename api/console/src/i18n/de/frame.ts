@@ -16,6 +16,7 @@ export const frame = {
   "frame.adminRail": "Verwaltung",
   "frame.helpdesk": "Helpdesk",
   "frame.newCompany": "Neue Firma",
+  "frame.scheduledReports": "Geplante Berichte",
   "frame.acting": "Sie handeln als {name}.",
   "frame.viewing": "Sie sehen, was {name} sieht. Nichts kann geändert werden.",
   "frame.back": "Zurück zu {name}",

@@ -19,6 +19,7 @@ export const words = {
   "words./commands":
     "befehl befehle protokoll verlauf gesendet warteschlange antwort antworten motor wegfahrsperre fernsteuerung wer",
   "words./schedules": "zeitplan zeitgesteuert automatisch wöchentlich nacht zeitschaltuhr befehle",
+  "words./reports/scheduled": "mail wöchentlich täglich monatlich automatisch senden bericht",
   "words./calendars": "kalender geschäftszeiten schichten feiertage öffnungszeiten ical woche",
   "words./connect": "hinzufügen fahrzeug gerät gps terminal imei einbauen registrieren koppeln neu",
   "words./admin": "verwaltung einstellungen einrichten konfiguration benutzer rechte",

@@ -13,6 +13,7 @@ export const frame = {
   "frame.adminRail": "Admin",
   "frame.helpdesk": "Helpdesk",
   "frame.newCompany": "New company",
+  "frame.scheduledReports": "Scheduled reports",
   "frame.acting": "You are acting as {name}.",
   "frame.viewing": "You see what {name} sees. Nothing can be changed.",
   "frame.back": "Back to {name}",

@@ -16,6 +16,7 @@ export const words = {
   "words./commands":
     "command log history sent queue queued answered answers engine immobilise remote control who",
   "words./schedules": "schedule timer automatic weekly night timed run commands",
+  "words./reports/scheduled": "mail weekly daily monthly automatic send report",
   "words./calendars": "calendar business hours shifts holidays opening times ical week",
   "words./connect": "add vehicle device gps terminal unit imei install register pair new",
   "words./admin": "settings setup manage configuration users rights",

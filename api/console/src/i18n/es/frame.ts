@@ -16,6 +16,7 @@ export const frame = {
   "frame.adminRail": "Gestión",
   "frame.helpdesk": "Mesa de ayuda",
   "frame.newCompany": "Nueva empresa",
+  "frame.scheduledReports": "Informes programados",
   "frame.acting": "Está actuando como {name}.",
   "frame.viewing": "Ve lo que ve {name}. No se puede cambiar nada.",
   "frame.back": "Volver a {name}",

@@ -19,6 +19,7 @@ export const words = {
   "words./commands":
     "comando comandos registro historial enviados cola respuesta motor bloquear inmovilizar remoto quién",
   "words./schedules": "programación programar automático semanal noche temporizador comandos",
+  "words./reports/scheduled": "correo semanal diario mensual automático enviar informe",
   "words./calendars": "calendario horario turnos festivos feriados ical semana",
   "words./connect": "añadir agregar vehículo dispositivo equipo gps terminal imei instalar registrar nuevo",
   "words./admin": "administración ajustes configurar gestión usuarios permisos",

@@ -13,6 +13,7 @@ export const frame = {
   "frame.adminRail": "Gestão",
   "frame.helpdesk": "Atendimento",
   "frame.newCompany": "Nova empresa",
+  "frame.scheduledReports": "Relatórios agendados",
   "frame.acting": "Está a agir como {name}.",
   "frame.viewing": "Vê o que {name} vê. Nada pode ser alterado.",
   "frame.back": "Voltar a {name}",

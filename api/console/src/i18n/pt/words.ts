@@ -14,6 +14,7 @@ export const words = {
     "helpdesk suporte assistência apoio quadro kanban casos ocorrências reclamações tickets sla atrasados atribuídos fila",
   "words./commands": "comando registo historial enviado fila resposta motor bloquear imobilizar remoto quem",
   "words./schedules": "agendamento agendar automático semanal noite temporizador comandos",
+  "words./reports/scheduled": "e-mail semanal diário mensal automático enviar relatório",
   "words./calendars": "calendário horário turnos feriados ical semana",
   "words./connect": "adicionar veículo aparelho dispositivo gps terminal imei instalar registar novo",
   "words./admin": "administração definições configurar gestão utilizadores permissões",

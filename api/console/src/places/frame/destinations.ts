@@ -64,7 +64,12 @@ function places(onHelp: () => void): readonly Choice[] {
       ? []
       : [
           // Where it is not in the rail already.
-          ...(may("reports") ? [choice("/schedules", t("sent.schedules"))] : []),
+          ...(may("reports")
+            ? [
+                choice("/schedules", t("sent.schedules")),
+                choice("/reports/scheduled", t("frame.scheduledReports")),
+              ]
+            : []),
           choice("/calendars", t("sent.calendars")),
         ]),
     choice("/account", t("frame.account")),

@@ -18,7 +18,7 @@ import { saveKeptStreets } from "../login/firstStreets";
 import { announceEvents } from "./alarms";
 import { keepFocus } from "./focus";
 import { linkWindows } from "./linkWindows";
-import { applyTheme } from "./theme";
+import { applyTheme, followPrinting } from "./theme";
 
 /** What the start failed with, until it works. */
 export const failure = signal<unknown>(null);
@@ -26,6 +26,7 @@ export const failure = signal<unknown>(null);
 /** Read session and language, then follow address, socket and keys. Tries again until the server answers. */
 export async function start(token: string | null): Promise<void> {
   applyTheme();
+  followPrinting();
   startClock();
   startRouter(routes.map((route) => route.pattern));
   if (await saveKeptStreets()) return;

@@ -19,3 +19,17 @@ function stored(): Theme {
   const found = localStorage.getItem(KEY);
   return isTheme(found) ? found : "system";
 }
+
+/** Have the page know, while it is printed, whether its maps and graphs were drawn in the dark theme. */
+export function followPrinting(): void {
+  window.addEventListener("beforeprint", () => {
+    const { color } = getComputedStyle(document.body);
+    document.documentElement.classList.toggle("drawn-dark", isLight(color));
+  });
+}
+
+/** Whether a color of CSS, such as the one of text, is nearer to white. */
+function isLight(color: string): boolean {
+  const parts = (color.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number);
+  return parts.reduce((sum, part) => sum + part, 0) > (3 * 255) / 2;
+}

@@ -50,7 +50,11 @@ export function ReportTable(props: ReportTableProps) {
           key: column.key,
           label: t(column.label),
           value: ({ item }) => column.of(item, names),
-          cell: ({ item }) => cellText(column.form, column.of(item, names), look, isShort),
+          cell: ({ item }) => {
+            const text = cellText(column.form, column.of(item, names), look, isShort);
+            // On paper long texts are broken, and times are not.
+            return column.form === "text" ? text : text.replaceAll(" ", "\u00a0");
+          },
           width: column.form === "time" && isShort ? SHORT_TIME : (WIDTHS[column.form] ?? WIDTH),
           numeric: isNumeric(column.form),
           ...(column.total && {

@@ -1,10 +1,12 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { dateTime } from "../../format/times";
 import { t } from "../../i18n/translate";
 import { Empty } from "../../parts/Empty";
 import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { go, location } from "../../router";
 import type { PlaceProps } from "../../routes";
+import { deviceNow } from "../../state/fleet";
 import { style } from "../../state/session";
 import { useZones } from "../../state/zones";
 import { now } from "../../time/clock";
@@ -62,6 +64,17 @@ export default function Reports({ params }: PlaceProps) {
         <h1>{t(`report.kind.${name}`)}</h1>
         <Files kind={kind} request={request} />
       </header>
+      {span && name !== "devices" && (
+        <p class="print-only">
+          {[
+            `${dateTime(span.from, look)} – ${dateTime(span.to, look)}`,
+            look.zone,
+            asked.deviceIds.map((id) => deviceNow(id)?.name ?? `${id}`).join(", "),
+          ]
+            .filter(Boolean)
+            .join(" · ")}
+        </p>
+      )}
       <ReportTabs asked={asked} />
       <ReportBar asked={asked} names={names} at={at} onAsk={set} />
       {lacks === "zones" && (
