@@ -57,9 +57,8 @@ ZOOMED = {"width": 320, "height": 256}
 _OUT_OF_REACH = """
 () => {
   const dialog = document.querySelector("dialog[open]");
-  const box = dialog.getBoundingClientRect();
-  const found = [];
-  if (box.left < 0 || box.top < 0 || box.right > innerWidth || box.bottom > innerHeight) found.push("the dialog");
+  const { left, top, right, bottom } = dialog.getBoundingClientRect();
+  const found = left < 0 || top < 0 || right > innerWidth || bottom > innerHeight ? ["the dialog"] : [];
   for (const each of dialog.querySelectorAll("button, input, select, textarea, a[href]")) {
     if (!each.checkVisibility({ checkVisibilityCSS: true }) || each.disabled) continue;
     each.scrollIntoView({ block: "center" });
