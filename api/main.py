@@ -222,6 +222,7 @@ def _serve(options: argparse.Namespace) -> int:
             return _fail("--record is for one process: --nodes 1", 2)
         words = [f"--config={options.config}"] if options.config is not None else []
         words += ["--demo"] if options.demo else []
+        words.append(f"--nodes={count}")
         return _run_program(partial(supervise, settings, count, words, demo=options.demo), lambda: 0)
     from motorpool.api.program.serve import serve
 

@@ -108,8 +108,8 @@ def build(chosen: Mapping[Place, Value], sources: Mapping[Place, Source]) -> Set
         )
     if settings.node.address is not None and settings.cluster.name is None:
         raise SettingsError("[node] address needs [cluster] name")
-    if settings.link.url is not None and settings.cluster.name is None:
-        raise SettingsError("[link] url needs [cluster] name")
+    if settings.link.url is not None and settings.cluster.name is None and settings.nodes == 1:
+        raise SettingsError("[link] url needs [cluster] name, or several nodes")
     require_consistent(settings)
     return settings
 

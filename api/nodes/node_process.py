@@ -58,9 +58,8 @@ class NodeProcess:
                 self.terminate()
                 with trio.move_on_after(STOP_SECONDS):
                     await self._process.wait()
-                if self._process.returncode is None:
-                    self._process.kill()
-                    await self._process.wait()
+                self.kill()
+                await self._process.wait()
                 await self._channel.aclose()
 
     async def _listen(self, on_message: Callable[[Message], None]) -> None:
@@ -80,6 +79,11 @@ class NodeProcess:
         """Tell the process something, unless it has ended or takes nothing."""
         with trio.move_on_after(SEND_SECONDS):
             await self._channel.send(message)
+
+    def kill(self) -> None:
+        """End the process at once, whatever it does."""
+        if self._process.returncode is None:
+            self._process.kill()
 
     def terminate(self) -> None:
         """Ask the process to end, as SIGTERM does: at once if it was asked before."""

@@ -52,6 +52,10 @@ START_SECONDS = 150.0
 """A server that takes the place of another one must be ready within this time: the database may be slow."""
 LEAVE_SECONDS = 65.0
 """A server that has been replaced must have left within this time: longer than it takes by itself."""
+LOOK_SECONDS = 5.0
+"""Between two looks at which servers are dead by their rows."""
+FROZEN_LOOKS = 3
+"""So many times a server may be seen that is dead: one that ends in order has said so before."""
 NOTE_SECONDS = 10.0
 """How long is tried to tell the database of the end of a server; after it the others have noticed it."""
 NOTE_PAUSE_SECONDS = 0.5
@@ -259,6 +263,7 @@ class Supervisor:
         self._count = count
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._tell_siblings)
+            nursery.start_soon(self._kill_frozen)
             for _ in range(count):
                 self._add(nursery)
             for place in tuple(self._places):
@@ -289,6 +294,26 @@ class Supervisor:
             async with trio.open_nursery() as sending:
                 for _, process in processes:
                     sending.start_soon(process.send, Siblings(ready, self._count))
+
+    async def _kill_frozen(self) -> None:
+        """Kill servers that others have declared dead, and that do not notice it: frozen ones."""
+        seen: dict[int, int] = {}
+        while True:
+            await trio.sleep(LOOK_SECONDS)
+            running = {
+                place.process.joined.node: place.process
+                for place in self._places
+                if place.process is not None and place.process.joined is not None
+            }
+            try:
+                living = await nodes.living(self._database)
+            except StorageError:
+                continue
+            seen = {node: seen.get(node, 0) + 1 for node in running.keys() - living}
+            for node, looks in seen.items():
+                if looks > FROZEN_LOOKS:
+                    _log.error("process %d is frozen, and is killed", running[node].pid)
+                    running[node].kill()
 
     def _add(self, nursery: trio.Nursery) -> _Place:
         taken = {place.index for place in self._places}

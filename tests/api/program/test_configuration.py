@@ -52,6 +52,16 @@ def test_a_text_in_place_of_a_list_is_a_warning_that_says_what_to_write(tmp_path
     assert load(write(tmp_path, ""), {"MOTORPOOL_HTTP_TRUSTED_PROXIES": "10.0.0.5"})[1] == ()
 
 
+def test_several_processes_are_linked_without_a_name_for_their_cluster(tmp_path):
+    file = write(tmp_path, "nodes = 2\n[link]\nurl = 'nats://127.0.0.1:4222'")
+    settings, _ = load(file, {})
+    assert (settings.nodes, settings.link.url) == (2, "nats://127.0.0.1:4222")
+    assert load(file, {"MOTORPOOL_NODES": "0"})[0].nodes == 0
+    for wrong in ("-1", "65", "two"):
+        with pytest.raises(SettingsError, match="MOTORPOOL_NODES"):
+            load(file, {"MOTORPOOL_NODES": wrong})
+
+
 def test_without_a_file_and_variables_the_defaults_of_the_contract_hold(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     settings, warnings = load(None, {})
@@ -154,7 +164,7 @@ def test_the_environment_wins_over_the_file(tmp_path):
         ("[device]\ntrusted_proxies = ['10.0.0.0/40']", "[device] trusted_proxies"),
         ("[cluster]\nname = 'north'", "the embedded database is for one server"),
         ("[node]\naddress = 'http://10.0.0.5:8083'", "[node] address needs [cluster] name"),
-        ("[link]\nurl = 'nats://10.0.0.5:4222'", "[link] url needs [cluster] name"),
+        ("[link]\nurl = 'nats://10.0.0.5:4222'", "[link] url needs [cluster] name, or several nodes"),
         ("[link]\nurl = 'http://10.0.0.5:4222'", "[link] url"),
         ("[link]\nurl = 'nats://a, nats:///'", "is no address such as nats://10.0.0.21:4222"),
         ("[node]\naddress = 'http://10.0.0.5'", "[node] address: 'http://10.0.0.5' is no address such as"),

@@ -11,11 +11,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import trio
+import trio.testing
 
 from motorpool.actors.settings import RETENTION_DEFAULTS
 from motorpool.actors.upkeep.settings import PositionSettings
@@ -453,3 +456,35 @@ async def test_unset_retention_deletes_in_new_databases_only_and_the_log_says_so
             assert f"[{section}] {name}" in caplog.text
     assert "[positions]" not in caplog.text
     assert caplog.text.count("made before there was a default retention") == 1
+
+
+async def test_each_request_to_restart_one_of_several_processes_is_passed_on_to_their_supervisor(monkeypatch):
+    class Supervisor:
+        asked = 0
+
+        async def ask_for_restart(self):
+            self.asked += 1
+
+        async def follow(self, on_end):
+            await trio.sleep_forever()
+
+    states = []
+
+    async def run(settings, state, **more):
+        states.append(state)
+        await trio.sleep_forever()
+
+    monkeypatch.setattr(serve_program, "_run_server", run)
+    # Of this process, for all tests after this one.
+    monkeypatch.setattr(sys, "setswitchinterval", lambda _: None)
+    supervisor = Supervisor()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(partial(serve_program.serve, Settings(), supervised=supervisor))
+        await trio.testing.wait_all_tasks_blocked()
+        for count in (1, 2):
+            states[0].restart_requested.set()
+            await trio.testing.wait_all_tasks_blocked()
+            assert supervisor.asked == count
+        # It does not stop by itself.
+        assert not states[0].stopping.is_set()
+        nursery.cancel_scope.cancel()

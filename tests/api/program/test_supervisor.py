@@ -147,6 +147,19 @@ async def test_one_that_ends_again_and_again_is_waited_for_longer(machine, caplo
     ]
 
 
+async def test_one_that_is_dead_for_the_others_and_does_not_notice_is_killed(
+    machine, database, monkeypatch, caplog
+):
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.05)
+    async with machine.running():
+        await nodes.leave(database, machine.row(1))
+        (machine.folder / "row1").write_text(str(machine.row(2)))
+        await until(lambda: len(machine.starts(1)) == 2)
+        assert "is frozen, and is killed" in caplog.text
+        assert not lives(int(machine.starts(1)[0][0]))
+        assert len(machine.starts(0)) == 1
+
+
 async def test_a_server_that_fails_at_the_start_ends_all(machine):
     (machine.folder / "fails1").touch()
     with pytest.RaisesGroup(pytest.RaisesExc(StartFailed, match="the port is taken"), flatten_subgroups=True):
