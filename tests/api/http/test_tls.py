@@ -6,6 +6,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 
+import h11
 import httpx
 import pytest
 import trio
@@ -74,6 +75,28 @@ async def test_the_api_is_served_over_tls_and_the_cookie_stays_there(secured, tr
         assert login.http_version == "HTTP/1.1"
         assert (await client.get("/api/session")).json()["email"] == "admin@example.org"
         assert (await client.get("/")).headers["Strict-Transport-Security"]
+
+
+async def test_requests_that_wait_keep_their_connection(secured, trust):
+    """While one is served another task receives, and is ended with it."""
+    cookie = secured.cookie(secured.admin)
+    head = f"Host: localhost\r\nCookie: __Host-JSESSIONID={cookie}\r\nSec-Fetch-Site: none\r\n"
+    tcp = await trio.open_tcp_stream("localhost", secured.port)
+    async with trio.SSLStream(tcp, trust, server_hostname="localhost", https_compatible=True) as stream:
+        client = h11.Connection(h11.CLIENT)
+        for path in ("/api/health", "/api/devices", "/api/server") * 5:
+            await stream.send_all(f"GET {path} HTTP/1.1\r\n{head}\r\n".encode())
+            client.send(h11.Request(method="GET", target=path, headers=[("Host", "localhost")]))
+            client.send(h11.EndOfMessage())
+            with trio.fail_after(120):
+                while (read := client.next_event()) is not h11.PAUSED and not isinstance(
+                    read, h11.EndOfMessage
+                ):
+                    if read is h11.NEED_DATA:
+                        client.receive_data(bytes(await stream.receive_some()))
+                    elif isinstance(read, h11.Response):
+                        assert read.status_code == 200, path
+            client.start_next_cycle()
 
 
 async def test_the_socket_is_served_over_tls(secured, trust):
