@@ -230,7 +230,9 @@ class _OnDuty(Actor[M], Generic[M]):
 
     def handle(self, message: M) -> object:
         """Pass the message on, if the actor runs here."""
-        return None if self._actor is None else self._actor.handle(message)
+        if self._actor is None or self._duty.leaving.is_set():
+            return None
+        return self._actor.handle(message)
 
     async def run(self) -> None:
         """Wait for the duty, then run the actor until the duty is lost."""
@@ -242,19 +244,25 @@ class _OnDuty(Actor[M], Generic[M]):
         await actor.start()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._leave_when_lost, holding)
-            nursery.start_soon(self._stop_when_leaving)
+            nursery.start_soon(self._stop_when_leaving, nursery.cancel_scope)
             await actor.run()
             await holding.lost.wait()
+        if self._duty.leaving.is_set():
+            # It must not begin again.
+            await trio.sleep_forever()
 
     async def _leave_when_lost(self, holding: Holding) -> None:
         await holding.lost.wait()
+        if self._duty.leaving.is_set():
+            return
         if self._duty.is_wanted:
             self.context.log.warning("another server has the duty %s", self._duty.name)
         self.context.leave()
 
-    async def _stop_when_leaving(self) -> None:
+    async def _stop_when_leaving(self, running: trio.CancelScope) -> None:
         await self._duty.leaving.wait()
         await self.stop()
+        running.cancel()
 
     async def stop(self) -> None:
         """End the actor in order, and leave the duty to others."""

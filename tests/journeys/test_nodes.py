@@ -226,6 +226,7 @@ def test_all_processes_are_replaced_and_nobody_notices(server, connected, eventu
         assert all(each.result() > 1 for each in terminals)
         assert sorted(stored_of(server, "rolled")) == sorted(stored)
         assert server.log.count("is started again") == restarts
+        assert "is restarted in" not in server.log
 
 
 def test_nothing_is_left_of_a_supervisor_that_is_killed_or_ends(start_server, eventually):

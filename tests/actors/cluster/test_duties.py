@@ -154,7 +154,7 @@ async def test_a_server_that_ends_leaves_its_duties_to_the_others(database, star
             assert (await database.fetch_value("select node from duties"), second.lives) == (first.node, 1)
 
 
-async def test_a_server_that_leaves_does_its_duties_no_more_while_it_goes_on(database, start, time):
+async def test_a_server_that_leaves_does_its_duties_no_more_while_it_goes_on(database, start, time, caplog):
     async with start() as first:
         await time.settle()
         async with start() as second:
@@ -169,6 +169,10 @@ async def test_a_server_that_leaves_does_its_duties_no_more_while_it_goes_on(dat
             await time.passes(5, step=1)
             assert (first.lives, second.lives, second.stops) == (1, 1, 1)
             assert await database.fetch_value("select node from duties") is None
+            # Messages are ignored, and it is no crash.
+            await first.system.ref(Ticks.kind).ask(ApplyChanges(()), seconds=30)
+            assert first.messages == []
+            assert "restarted" not in caplog.text
 
 
 async def test_the_duties_of_a_server_that_is_said_to_be_dead_are_taken_at_once(database, start, time):
