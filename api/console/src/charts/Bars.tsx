@@ -15,6 +15,8 @@ interface BarsProps {
 
 const HEIGHT = 140;
 const GAP = 0.2;
+/** Few bars are no wider than this, with their names below them; rem. */
+const WIDEST = 9;
 
 /** Values by name, the longest bar as wide as there is room. */
 export function Bars({ label, bars }: BarsProps) {
@@ -44,6 +46,7 @@ export function Columns({ label, bars }: BarsProps) {
   const most = Math.max(...bars.map(({ value }) => value), Number.MIN_VALUE);
   const highest = bars.find(({ value }) => value === most);
   const said = `${label}: ${bars.map(({ name, text }) => `${name} ${text}`).join(", ")}`;
+  const width = { maxWidth: `${bars.length * WIDEST}rem` };
   return (
     <figure class="columns">
       <figcaption>
@@ -60,6 +63,7 @@ export function Columns({ label, bars }: BarsProps) {
         viewBox={`0 0 ${bars.length} ${HEIGHT}`}
         preserveAspectRatio="none"
         height={HEIGHT}
+        style={width}
       >
         {bars.map(({ key, name, value, text }, index) => {
           const height = Math.max(0, (value / most) * HEIGHT);
@@ -70,7 +74,7 @@ export function Columns({ label, bars }: BarsProps) {
           );
         })}
       </svg>
-      <div class="columns-ends" aria-hidden="true">
+      <div class="columns-ends" aria-hidden="true" style={width}>
         <span>{bars[0]?.name}</span>
         {bars.length > 1 && <span>{bars.at(-1)?.name}</span>}
       </div>

@@ -76,6 +76,7 @@ export const upkeep = {
   "upkeep.nodes": "Server an dieser Datenbank",
   "upkeep.nodeUp": "läuft seit {time}",
   "upkeep.nodeDown": "beendet, zuletzt gesehen {time}",
+  "upkeep.nodesDown": "Beendete Server: {count}",
   "upkeep.thisNode": "dieser Server",
   "upkeep.duties": "Tut für alle: {duties}",
   "upkeep.reboot": "Server neu starten",

@@ -77,6 +77,7 @@ export const upkeep = {
   "upkeep.nodes": "Servers on this database",
   "upkeep.nodeUp": "up since {time}",
   "upkeep.nodeDown": "ended, last seen {time}",
+  "upkeep.nodesDown": "Servers that ended: {count}",
   "upkeep.thisNode": "this server",
   "upkeep.duties": "Does for all: {duties}",
   "upkeep.reboot": "Restart the server",

@@ -76,6 +76,7 @@ export const upkeep = {
   "upkeep.nodes": "Servidores de esta base de datos",
   "upkeep.nodeUp": "en marcha desde {time}",
   "upkeep.nodeDown": "terminado, visto por última vez {time}",
+  "upkeep.nodesDown": "Servidores terminados: {count}",
   "upkeep.thisNode": "este servidor",
   "upkeep.duties": "Hace para todos: {duties}",
   "upkeep.reboot": "Reiniciar el servidor",

@@ -28,6 +28,7 @@ export const upkeep: TextsLike<typeof portugal> = {
   "upkeep.external": "PostgreSQL {version}, próprio",
   "upkeep.nodes": "Servidores deste banco de dados",
   "upkeep.nodeDown": "encerrado, visto por último {time}",
+  "upkeep.nodesDown": "Servidores encerrados: {count}",
   "upkeep.rebootText":
     "Ele para em ordem e volta a iniciar, em alguns segundos. As imagens ao vivo terminam, os equipamentos se conectam de novo e enviam o que mantiveram; as páginas esperam e continuam sozinhas.",
   "upkeep.storageText": "As linhas são estimativas do banco de dados: nada se conta para esta página.",

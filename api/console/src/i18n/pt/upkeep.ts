@@ -76,6 +76,7 @@ export const upkeep = {
   "upkeep.nodes": "Servidores desta base de dados",
   "upkeep.nodeUp": "em execução desde {time}",
   "upkeep.nodeDown": "terminado, visto por último {time}",
+  "upkeep.nodesDown": "Servidores terminados: {count}",
   "upkeep.thisNode": "este servidor",
   "upkeep.duties": "Faz para todos: {duties}",
   "upkeep.reboot": "Reiniciar o servidor",

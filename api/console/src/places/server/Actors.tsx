@@ -13,6 +13,7 @@ import { style } from "../../state/session";
 import { usePolled } from "../../state/usePolled";
 import { AdminPlace } from "../admin/AdminPlace";
 import { type Actor, type ActorRow, actorRows, type Look, lookAt } from "./actors";
+import { Identifier } from "./Identifier";
 import "./actors.css";
 
 const POLL_MS = 2000;
@@ -139,7 +140,7 @@ function Row({ row, grew, onTurn }: RowProps) {
           )}
           <span class="actors-name">
             <bdi translate={false} title={actor.path}>
-              {name}
+              <Identifier name={name} />
             </bdi>
             {actor.state !== "running" && <small>{stateText(actor.state)}</small>}
             {isKind && <small>{t("upkeep.alive", { count: actor.alive })}</small>}

@@ -171,8 +171,8 @@ function Line({ action, names, filters }: LineProps) {
             {t("upkeep.onlyThis")}
           </button>
         )}
+        {action.address && <small>{action.address}</small>}
       </p>
-      {action.address && <small>{action.address}</small>}
       {details.length > 0 && (
         <details>
           <summary>{t("upkeep.details")}</summary>

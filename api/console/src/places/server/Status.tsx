@@ -140,31 +140,44 @@ function Database({ status: { database } }: { status: ServerStatus }) {
 }
 
 function Nodes({ nodes, own }: { nodes: readonly Node[]; own: number | null }) {
-  const look = style.value;
-  const timeOf = (text: string) => shortTime(Date.parse(text), now.value, look);
+  const [up, gone] = [nodes.filter(({ isUp }) => isUp), nodes.filter(({ isUp }) => !isUp)];
   return (
     <section class="card" aria-labelledby="upkeep-nodes">
       <h2 id="upkeep-nodes">{t("upkeep.nodes")}</h2>
-      <ul class="upkeep-list">
-        {nodes.map((node) => (
-          <li key={node.number} class={node.isUp ? "" : "upkeep-gone"}>
-            <strong translate={false}>{node.host}</strong> {node.release}
-            {node.number === own && ` · ${t("upkeep.thisNode")}`}
-            <small>
-              {node.isUp
-                ? t("upkeep.nodeUp", { time: timeOf(node.started) })
-                : t("upkeep.nodeDown", { time: timeOf(node.lastSeen) })}
-              {node.address && ` · ${node.address}`}
-            </small>
-            {node.duties.length > 0 && (
-              <small>
-                {t("upkeep.duties", { duties: new Intl.ListFormat(look.language).format(node.duties) })}
-              </small>
-            )}
-          </li>
-        ))}
-      </ul>
+      <NodeList nodes={up} own={own} />
+      {gone.length > 0 && (
+        <details class="upkeep-gone">
+          <summary>{t("upkeep.nodesDown", { count: gone.length })}</summary>
+          <NodeList nodes={gone} own={own} />
+        </details>
+      )}
     </section>
+  );
+}
+
+function NodeList({ nodes, own }: { nodes: readonly Node[]; own: number | null }) {
+  const look = style.value;
+  const timeOf = (text: string) => shortTime(Date.parse(text), now.value, look);
+  return (
+    <ul class="upkeep-list">
+      {nodes.map((node) => (
+        <li key={node.number}>
+          <strong translate={false}>{node.host}</strong> {node.release}
+          {node.number === own && ` · ${t("upkeep.thisNode")}`}
+          <small>
+            {node.isUp
+              ? t("upkeep.nodeUp", { time: timeOf(node.started) })
+              : t("upkeep.nodeDown", { time: timeOf(node.lastSeen) })}
+            {node.address && ` · ${node.address}`}
+          </small>
+          {node.duties.length > 0 && (
+            <small>
+              {t("upkeep.duties", { duties: new Intl.ListFormat(look.language).format(node.duties) })}
+            </small>
+          )}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -10,6 +10,7 @@ import { Problem } from "../../parts/Problem";
 import { useLoaded } from "../../state/responseCache";
 import { style } from "../../state/session";
 import { AdminPlace } from "../admin/AdminPlace";
+import { Identifier } from "./Identifier";
 import "./upkeep.css";
 
 /** Tables that are named; the others are one row. */
@@ -177,7 +178,12 @@ function growthText({ dailyRows, rows, bytes: size }: TableUse): string {
 
 function tableName(name: string) {
   const key = `upkeep.table.${name}`;
-  return hasText(key) ? t(key) : <code translate={false}>{name}</code>;
+  if (hasText(key)) return t(key);
+  return (
+    <code translate={false}>
+      <Identifier name={name} />
+    </code>
+  );
 }
 
 function settingOf(
