@@ -31,6 +31,7 @@ class FakePipe:
     def __init__(self, network):
         self._network = network
         self._listeners = {}
+        self._undelivered = self._changed = self.lost = lambda _: None
         self._ways = {}
         self._life = 0
         self.is_connected = True
@@ -38,8 +39,10 @@ class FakePipe:
         """How many messages it takes while none of them has arrived; None: any number."""
         self._unsent = 0
         self.is_frozen = False
-        """Whether its process reads nothing."""
+        """Whether its process reads and sends nothing."""
         self._kept = []
+        self._unsent_now = []
+        """What a frozen one sends: the simulation goes on where a process would not."""
 
     def listen(self, subject, received):
         self._listeners[subject] = received
@@ -51,6 +54,9 @@ class FakePipe:
         network = self._network
         if not self.is_connected or (self.max_unsent is not None and self._unsent >= self.max_unsent):
             return False
+        if self.is_frozen:
+            self._unsent_now.append((subject, bytes(data), number))
+            return True
         there = [each for each in network.pipes if each is not self and each.hears(subject)]
         if not there and number:
             network.nursery.start_soon(self._return, number, self._life)
@@ -96,12 +102,22 @@ class FakePipe:
         kept, self._kept = self._kept, []
         for subject, data in kept:
             self._listeners[subject](data)
+        unsent, self._unsent_now = self._unsent_now, []
+        for each in unsent:
+            self.send(*each)
+
+    def close(self):
+        """End with its process."""
+        self._life += 1
+        self.is_connected = False
+        self._network.pipes.remove(self)
 
     def cut(self):
         """Lose the connection, and what is on its way."""
         if self.is_connected:
             self.is_connected = False
             self._life += 1
+            self._kept, self._unsent_now = [], []
             self._changed(False)
 
     def mend(self):

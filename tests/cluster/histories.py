@@ -12,13 +12,23 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 import trio
+from tests.cluster.fake_pipe import FakeNetwork, FakePipe
 from tests.cluster.history_server import DUTY, EDGE_SECONDS, DeviceConnection, HistoryServer
 from tests.cluster.history_tables import empty, set_clock
 from tests.cluster.notices import Notices
 from tests.cluster.statement_scheduler import StatementScheduler
 from trio.testing import MockClock
 
-from motorpool.bench.checks.server_history import Death, Decision, Edge, History, Version, Whereabouts
+from motorpool.bench.checks.server_history import (
+    Command,
+    Death,
+    Decision,
+    Edge,
+    History,
+    Result,
+    Version,
+    Whereabouts,
+)
 from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
 
@@ -38,6 +48,7 @@ async def run_history(
     *,
     faults: Collection[str] | None = None,
     frozen_deciders: float = 0.04,
+    linked: bool = False,
 ) -> History:
     """Run one history, and return what was noted. Trio's clock must be a MockClock; it stands meanwhile.
 
@@ -48,6 +59,7 @@ async def run_history(
         faults: names from FAULTS; None: the seed chooses some of them, since rare ones hide behind others.
         frozen_deciders: the probability, at each step, that a server that begins a transaction is frozen
             until it has been declared dead.
+        linked: whether servers have a link, by which commands go to devices; it delays, loses and is cut.
     """
     await empty(database)
     choose = random.Random(seed)
@@ -55,12 +67,17 @@ async def run_history(
         faults = [name for name in FAULTS if choose.random() < 0.5]
     async with trio.open_nursery() as nursery:
         with _standing_clock() as clock:
-            world = _World(database, clock, choose, tuple(devices), nursery, faults, frozen_deciders)
+            world = _World(
+                database, clock, choose, tuple(devices), nursery, faults, frozen_deciders, linked=linked
+            )
             try:
                 await world.run()
                 return await world.noted()
             finally:
                 world.end()
+                if linked:
+                    # What is on its way, and who waits for an answer.
+                    nursery.cancel_scope.cancel()
 
 
 @contextmanager
@@ -72,6 +89,11 @@ def _standing_clock() -> Iterator[MockClock]:
         yield clock
     finally:
         clock.rate = rate
+
+
+LINK_DELAYS = ((0.0, 0.0), (0.0, 1.0), (0.5, 6.0))
+"""Seconds that a message takes, least and most."""
+LINK_LOSSES = (0.0, 0.05, 0.3)
 
 
 class _World:
@@ -86,6 +108,8 @@ class _World:
         nursery: trio.Nursery,
         faults: Collection[str],
         frozen_deciders: float,
+        *,
+        linked: bool = False,
     ) -> None:
         self._clock = clock
         self._began = trio.current_time()
@@ -98,6 +122,14 @@ class _World:
         self._nursery = nursery
         self._faults = faults
         self._frozen_deciders = frozen_deciders
+        self._network = None
+        if linked:
+            delays = choose.choice(LINK_DELAYS)
+            self._network = FakeNetwork(nursery, choose.random(), delays, choose.choice(LINK_LOSSES))
+        self._commands: dict[str, Result] = {}
+        """What clients were answered; unknown until then."""
+        self._cut_pipes: dict[FakePipe, float] = {}
+        """Until when each is cut."""
         self._connections: dict[int, DeviceConnection | None] = dict.fromkeys(devices)
         """The one that each device uses."""
         self._outages: list[list[float]] = []
@@ -128,6 +160,8 @@ class _World:
             if not self._running:
                 self._start()
             self._move(0.0, 1.0)
+            if self._network is not None:
+                self._send_commands()
             await self._pass(0.5, share=1.0)
 
     def _befall(self) -> None:
@@ -144,6 +178,42 @@ class _World:
             if self._scheduler.is_deciding(deciding.pace) and choose.random() < self._frozen_deciders:
                 self._freeze(deciding, max(FAULT_SECONDS))
         self._move(0.06, 0.4)
+        if self._network is not None:
+            self._befall_link()
+
+    def _befall_link(self) -> None:
+        """Let a server lose its connection to the others, and people send commands."""
+        choose = self._choose
+        for server in self._running:
+            if server.pipe.is_connected and choose.random() < 0.03:
+                server.pipe.cut()
+                self._cut_pipes[server.pipe] = self._until()
+        self._send_commands()
+
+    def _send_commands(self) -> None:
+        asked = [server for server in self._running if server.is_serving and not server.pace.is_frozen]
+        for _ in range(self._choose.randrange(3) if asked else 0):
+            name = f"command {len(self._commands) + 1}"
+            self._commands[name] = "unknown"
+            server = self._choose.choice(asked)
+            self._nursery.start_soon(self._send_command, server, self._choose.choice(self._devices), name)
+
+    async def _send_command(self, server: HistoryServer, device: int, name: str) -> None:
+        self._commands[name] = await server.send(device, name)
+
+    def _tend_pipes(self, *, heals: bool = False) -> None:
+        """Mend the connections of servers, and let those that woke read."""
+        for server in self._running:
+            if server.pipe is None:
+                continue
+            if not server.pipe.is_connected and (
+                heals or self._cut_pipes[server.pipe] <= trio.current_time()
+            ):
+                server.pipe.mend()
+            if server.pace.is_frozen:
+                server.pipe.is_frozen = True
+            elif server.pipe.is_frozen:
+                server.pipe.thaw()
 
     def _until(self) -> float:
         return trio.current_time() + self._choose.choice(FAULT_SECONDS)
@@ -195,7 +265,13 @@ class _World:
 
     def _start(self) -> None:
         server = HistoryServer(
-            self._database, self._scheduler, self._notices, self._devices, self._closed, self._began
+            self._database,
+            self._scheduler,
+            self._notices,
+            self._devices,
+            self._closed,
+            self._began,
+            None if self._network is None else self._network.pipe(),
         )
         self._all.append(server)
         self._nursery.start_soon(self._run, server)
@@ -223,6 +299,7 @@ class _World:
         self._clock.jump(seconds)
         await set_clock(self._database, trio.current_time())
         self._reach_again(cut)
+        self._tend_pipes()
         for server in self._running:
             if not server.pace.is_frozen:
                 # Without faults it reads all that waits, as a process does that wakes.
@@ -254,6 +331,7 @@ class _World:
             self._outages[-1][1] = min(self._outages[-1][1], now)
         for server in self._running:
             server.pace.frozen_until = server.pace.cut_until = now
+        self._tend_pipes(heals=True)
 
     async def noted(self) -> History:
         """Return what the database noted, and where devices are at the end."""
@@ -266,7 +344,9 @@ class _World:
         runs = Counter(row[0] for row in edges)
         last = max(int(FAULTY_SECONDS / EDGE_SECONDS), *runs, 1)
         where = {row[0]: row[1] for row in homes}
+        arrived = Counter(name for server in self._all for name in server.arrived)
         return History(
+            commands=[Command(name, result, arrived[name]) for name, result in self._commands.items()],
             versions=[Version(*row.values()) for row in versions],
             decisions=[Decision(*row.values()) for row in decisions],
             edges=[Edge(DUTY, float(edge), runs[edge]) for edge in range(1, last + 1)],

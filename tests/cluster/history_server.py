@@ -5,17 +5,45 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
+import msgspec
 import trio
+from tests.cluster.fake_pipe import FakePipe
 from tests.cluster.notices import Notices
 from tests.cluster.statement_scheduler import Pace, PacedDatabase, StatementScheduler
 from tests.runtime.actor_testing import open_tree
 
 from motorpool.actors.cluster.change_relay import ChangeRelay
 from motorpool.actors.cluster.duties import Duties
+from motorpool.actors.cluster.home_finder import HomeFinder
 from motorpool.actors.cluster.homes import Homes
+from motorpool.actors.cluster.link_server import LinkServer
+from motorpool.actors.devices import far_device
 from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected
-from motorpool.actors.messages.uplink import DEVICE, ConnectedElsewhere, DeviceMessage
-from motorpool.runtime import Actor, ChildSpec, DynamicSpec, Kind, System, TaskSpec
+from motorpool.actors.messages.uplink import (
+    DEVICE,
+    CommandOutcome,
+    CommandRefused,
+    CommandSent,
+    ConnectedElsewhere,
+    DeviceMessage,
+    SendCommand,
+)
+from motorpool.bench.checks.server_history import Result
+from motorpool.runtime import (
+    Actor,
+    ActorError,
+    Arrived,
+    Busy,
+    ChildSpec,
+    DynamicSpec,
+    Kind,
+    Link,
+    NodeLocal,
+    SharedTime,
+    System,
+    TaskSpec,
+    Unreachable,
+)
 from motorpool.storage.cluster.membership import open_membership
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
@@ -47,6 +75,7 @@ class HistoryServer:
         devices: their ids.
         on_close: called with a connection that the server closes.
         began: when edges began, by Trio's clock.
+        pipe: to the other servers; None: there is no link.
     """
 
     def __init__(
@@ -57,7 +86,11 @@ class HistoryServer:
         devices: tuple[int, ...],
         on_close: Callable[[DeviceConnection], None],
         began: float,
+        pipe: FakePipe | None = None,
     ) -> None:
+        self.pipe = pipe
+        self.arrived: list[str] = []
+        """The commands that its devices got."""
         self.pace = Pace()
         self.node = 0
         """Its number; 0 while it joins the others."""
@@ -87,10 +120,11 @@ class HistoryServer:
                     async with open_tree(
                         *duties.keeper_specs(),
                         ChildSpec(kind=HOMES, factory=lambda: Homes(self.database, self.node)),
-                        DynamicSpec(kind=DEVICE, name="devices", factory=lambda key: _Device(self, key)),
+                        DynamicSpec(kind=DEVICE, name="devices", factory=self._devices_factory()),
                         ChildSpec(kind=_CONNECTIONS, factory=lambda: _Connections(self)),
                         TaskSpec(name="change_relay", factory=lambda: ChangeRelay(self.database)),
                         duties.only(DUTY, partial(self._edges, duties), _EDGES),
+                        *self._link_specs(),
                     ) as self._system:
                         for device in self._devices:
                             await self._system.start(DEVICE, device)
@@ -101,6 +135,33 @@ class HistoryServer:
                 # It did not start, since the database cannot be reached.
                 pass
         self.is_serving, self.has_ended = False, True
+        if self.pipe is not None and not self.pace.is_killed:
+            self.pipe.close()
+
+    def _devices_factory(self) -> Callable[[int], Actor[DeviceMessage]]:
+        def here(key: int) -> Actor[DeviceMessage]:
+            return _Device(self, key)
+
+        if self.pipe is None:
+            return here
+        link = self._link = Link(self.pipe, self.node, _SharedClock(), (far_device.CARRIED,))
+        finder = HomeFinder(self.database, self.node, trio.current_time)
+        return lambda key: far_device.far_device(key, link, finder, here)
+
+    def _link_specs(self) -> list[TaskSpec]:
+        if self.pipe is None:
+            return []
+        return [TaskSpec(name="link", factory=lambda: LinkServer(self._link))]
+
+    async def send(self, device: int, name: str) -> Result:
+        """Send a command to a device, wherever it is, as a request of HTTP does."""
+        try:
+            answer = await self._system.ref(DEVICE, device).ask(SendCommand(name, no_queue=True))
+        except (Unreachable, Busy):
+            return "fail"
+        except (ActorError, StorageError):
+            return "unknown"
+        return "ok" if isinstance(answer, CommandSent) else "fail"
 
     def _edges(self, duties: Duties, database: Database) -> "_Edges":
         duty = duties.duty(DUTY)
@@ -119,6 +180,8 @@ class HistoryServer:
         self.ending_since = min(self.ending_since, trio.current_time())
         self.is_serving, self.has_ended = False, True
         self._scheduler.lose_connections(self.pace)
+        if self.pipe is not None:
+            self.pipe.close()
         self._scope.cancel()
 
     def receive(self) -> None:
@@ -129,6 +192,7 @@ class HistoryServer:
             if is_login:
                 connection.since = trio.current_time()
                 self.connections[device] = connection
+                self._system.ref(DEVICE, device).offer(_LoggedIn())
                 self._system.ref(HOMES).offer(DeviceConnected(device))
             elif self.connections.get(device) is connection:
                 del self.connections[device]
@@ -142,6 +206,20 @@ class HistoryServer:
             self._on_close(connection)
 
 
+class _LoggedIn(msgspec.Struct, NodeLocal, frozen=True):
+    """The device has a connection to this server."""
+
+
+class _SharedClock(SharedTime):
+    """The clock of the database, with which all agree."""
+
+    def __init__(self) -> None:
+        """Needs no other clock."""
+
+    def now(self) -> float:
+        return trio.current_time()
+
+
 class _Device(Actor[DeviceMessage]):
     """The actor of a device."""
 
@@ -149,10 +227,23 @@ class _Device(Actor[DeviceMessage]):
         self._server = server
         self._device = device
 
-    def handle(self, message: DeviceMessage) -> None:
-        """Close the connection if the device is connected elsewhere."""
-        if isinstance(message, ConnectedElsewhere):
-            self._server.close(self._device)
+    def handle(self, message: DeviceMessage | _LoggedIn) -> CommandOutcome | None:
+        """Close the connection if the device is connected elsewhere; pass on commands to one that is here."""
+        match message:
+            case Arrived():
+                return self.handle(message.message)
+            case ConnectedElsewhere():
+                self._server.close(self._device)
+                if self._server.pipe is not None:
+                    self.context.leave()
+            case SendCommand():
+                if self._device in self._server.connections:
+                    self._server.arrived.append(message.type)
+                    return CommandSent()
+                if self._server.pipe is not None:
+                    self.context.leave()
+                return CommandRefused("the device is offline", offline=True)
+        return None
 
 
 class _Connections(Actor[None]):

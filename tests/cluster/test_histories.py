@@ -1,9 +1,11 @@
 """Random histories of servers on a real database: none shows an anomaly, but one does without the rules."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
+from tests.cluster.fake_pipe import FakePipe
 from tests.cluster.histories import FAULTS, run_history
 from tests.cluster.history_tables import prepare, settings
 from trio.testing import MockClock
@@ -58,3 +60,32 @@ async def test_without_the_fence_a_history_shows_it(
         if "edge fired twice" in found:
             break
     assert found >= {"decision under a succeeded epoch", "edge fired twice"}
+
+
+@pytest.mark.timeout(3 * 3600)
+async def test_commands_reach_their_device_once_or_not_at_all(
+    wide: Database, mock_clock: MockClock, at_length: bool
+) -> None:
+    devices = await prepare(wide)
+    results: Counter[str] = Counter()
+    for seed in range(1, 2_001 if at_length else 3):
+        history = await run_history(wide, seed, devices, linked=True)
+        assert find_anomalies(history) == [], f"seed {seed}"
+        results.update(command.result for command in history.commands)
+    assert results["ok"] > 10
+    assert results["fail"]
+
+
+async def test_a_link_that_delivers_twice_is_shown(
+    wide: Database, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receive = FakePipe._receive
+
+    def receive_twice(self: FakePipe, subject: str, data: bytes) -> None:
+        receive(self, subject, data)
+        receive(self, subject, data)
+
+    monkeypatch.setattr(FakePipe, "_receive", receive_twice)
+    devices = await prepare(wide)
+    history = await run_history(wide, 1, devices, faults=(), linked=True)
+    assert "command carried out twice" in {anomaly.rule for anomaly in find_anomalies(history)}
