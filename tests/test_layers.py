@@ -213,6 +213,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
             "load",
             "machine.py",
             "measured_server.py",
+            "nats_server.py",
             "options.py",
             "phases",
             "players.py",

@@ -113,7 +113,7 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._session.detach(message.connection)
             case uplink.SendCommand():
                 self._session.current_rules()
-                if not message.text_channel:
+                if not message.text_channel:  # whose answer would not be waited for
                     self._leave_if_linked()
                 return self._commands.send(message)
             case uplink.DeliverQueued():
@@ -134,7 +134,6 @@ class DeviceActor(Actor[DeviceMessage]):
             case PositionsDeleted():
                 return self._positions.reload()
             case uplink.SetAccumulators():
-                self._leave_if_linked()
                 return self._positions.set_accumulators(message)
             case uplink.CheckRules():
                 self._session.current_rules()

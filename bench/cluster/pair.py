@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import quote
 
 import httpx
@@ -183,8 +184,12 @@ class Pair:
 
 
 @asynccontextmanager
-async def open_pair(start: Start = start_process) -> AsyncIterator[Pair]:
+async def open_pair(
+    start: Start = start_process, more: Mapping[str, str] = MappingProxyType({})
+) -> AsyncIterator[Pair]:
     """Start PostgreSQL and two servers of one cluster for the body; `start` as in `run_server`.
+
+    `more` are settings of both.
 
     Raises:
         BenchError: a server does not start.
@@ -196,7 +201,7 @@ async def open_pair(start: Start = start_process) -> AsyncIterator[Pair]:
             await _prepare(postgres)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(postgres.watch)
-                async with _servers(nursery, folder, postgres, start) as pair:
+                async with _servers(nursery, folder, postgres, start, more) as pair:
                     yield pair
                 nursery.cancel_scope.cancel()
         finally:
@@ -228,7 +233,7 @@ def _role(name: str) -> str:
 
 @asynccontextmanager
 async def _servers(
-    nursery: trio.Nursery, folder: Path, postgres: EmbeddedServer, start: Start
+    nursery: trio.Nursery, folder: Path, postgres: EmbeddedServer, start: Start, more: Mapping[str, str]
 ) -> AsyncIterator[Pair]:
     assert postgres.socket_folder is not None
     pair = Pair(postgres)
@@ -244,6 +249,7 @@ async def _servers(
             pair.addresses.append(f"http://127.0.0.1:{free_port()}")
             where = quote(str(place), safe="")
             settings = {
+                **more,
                 "MOTORPOOL_CLUSTER_NAME": "bench",
                 "MOTORPOOL_NODE_ADDRESS": pair.addresses[-1],
                 "MOTORPOOL_DATABASE": f"postgresql://{_role(name)}@/{_DATABASE}?host={where}",

@@ -16,6 +16,7 @@ from werkzeug.routing import Map
 
 from motorpool.actors.cluster.home_finder import HomeFinder
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
+from motorpool.actors.devices import far_device
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
 from motorpool.actors.files.media_files import open_media_files
 from motorpool.actors.messages.topics import POSITIONS
@@ -39,7 +40,7 @@ from motorpool.api.logins.setup import HEADER
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.server_context import ServerContext
 from motorpool.api.settings import Settings
-from motorpool.runtime import ChildSpec, System, TaskSpec, open_system
+from motorpool.runtime import ChildSpec, Link, Pipe, SharedTime, System, TaskSpec, open_system
 from motorpool.storage.accounts import server
 from motorpool.storage.database.database import Database
 from motorpool.storage.records import Position
@@ -188,12 +189,13 @@ async def start(
     node: int = 0,
     nodes: NodeListener | None = None,
     is_first: bool = True,
+    pipe: Pipe | None = None,
     **settings: Any,
 ) -> AsyncIterator[Served]:
     """Run a server on the database; with `listen` on a real socket too, with `protocols` on their ports.
 
-    With `node` it is that server of a cluster, which listens for the others at `nodes`. Only the first one
-    makes the administrator.
+    With `node` it is that server of a cluster, which listens for the others at `nodes`, and is linked to them
+    by `pipe`. Only the first one makes the administrator.
     """
     chosen = Settings(**{"login": CHEAP_LOGIN, **settings})
     if chosen.login.password_min_length == LoginSettings().password_min_length:
@@ -201,6 +203,9 @@ async def start(
         chosen = replace(chosen, login=replace(chosen.login, password_min_length=0))
     live = await open_live_settings(database, chosen)
     clock = TestClock(NOON)
+    finder = HomeFinder(database, node, clock.monotonic)
+    carried = (far_device.CARRIED,)
+    link = Link(pipe, node, SharedTime(clock), carried, errors=far_device.ERRORS) if pipe else None
     keys = await open_keys(database, NOON)
     row = await server.fetch(database)
     contexts: list[ServerContext] = []
@@ -223,7 +228,8 @@ async def start(
             outgoing=outgoing,
             single_node=None if node else 0,
             shared_attempts=shared_attempts,
-            home_finder=HomeFinder(database, node, clock.monotonic) if nodes is not None else None,
+            home_finder=finder if nodes is not None else None,
+            link=link,
         )
         contexts.append(context)
         apps.append(create_app(context))
@@ -266,6 +272,8 @@ async def start(
             services=services,
             node=node,
             clustered=bool(node),
+            link=link,
+            home_finder=finder,
             files=files,
             console_url=chosen.public_url,
         )

@@ -120,7 +120,13 @@ class HistoryServer:
                     async with open_tree(
                         *duties.keeper_specs(),
                         ChildSpec(kind=HOMES, factory=lambda: Homes(self.database, self.node)),
-                        DynamicSpec(kind=DEVICE, name="devices", factory=self._devices_factory()),
+                        DynamicSpec(
+                            kind=DEVICE,
+                            name="devices",
+                            factory=self._devices_factory(),
+                            # A frozen server waits for the database as long as it is frozen.
+                            start_seconds=3600.0,
+                        ),
                         ChildSpec(kind=_CONNECTIONS, factory=lambda: _Connections(self)),
                         TaskSpec(name="change_relay", factory=lambda: ChangeRelay(self.database)),
                         duties.only(DUTY, partial(self._edges, duties), _EDGES),

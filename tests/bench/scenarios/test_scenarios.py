@@ -18,6 +18,7 @@ def test_every_scenario_has_a_title_for_the_list() -> None:
         "live",
         "mailbox",
         "mixed",
+        "nodes",
         "play",
         "registration",
         "reports",

@@ -1,0 +1,37 @@
+"""The scenario `nodes`: two servers that NATS links."""
+
+import pytest
+
+from motorpool.bench.figures import Summary
+from motorpool.bench.latencies import Latencies
+from motorpool.bench.options import Options
+from motorpool.bench.scenarios import nodes
+
+
+@pytest.mark.long
+def test_commands_cross_and_positions_are_seen(forks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nodes, "RATE", 200.0)
+    monkeypatch.setattr(nodes, "SENDERS", 40)
+    steps: list[str] = []
+    outcome = nodes.measure(2.0, steps.append, forks.start)
+    assert len(steps) == nodes.STEPS
+    assert outcome.refused == 0
+    assert len(outcome.at_home) > 1
+    assert len(outcome.one_hop) > 1
+    assert outcome.spent.answers > 100
+    assert outcome.spent.home > 0
+
+
+def test_its_figures_have_goals(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_home, one_hop = Latencies.of([0.002] * 100), Latencies.of([0.003] * 95 + [0.03] * 5)
+    outcome = nodes.Outcome(at_home, one_hop, 1, nodes.Spent(0.02, 0.005, 1000))
+    monkeypatch.setattr(nodes, "measure", lambda _seconds, _step: outcome)
+    summary = Summary({})
+    nodes.run(Options(), summary, lambda _: None)
+    figures = {figure.metric: figure for figure in summary.figures}
+    assert figures["CPU of the other server per position"].value == pytest.approx(5.0)
+    assert figures["CPU of the home per position"].value == pytest.approx(20.0)
+    missed = {
+        each.metric for each in summary.figures for goal in summary.goals_of(each) if not goal.is_met(each)
+    }
+    assert missed == {"command one hop away p99", "commands queued or refused"}
