@@ -110,13 +110,15 @@ class Envelope:
 
     def _end(self) -> None:
         self.pending = False
-        waiter = self._waiter
-        if waiter is not None:
-            self._waiter = None
-            if isinstance(waiter, trio.lowlevel.Task):
-                trio.lowlevel.reschedule(waiter)
-            else:
-                waiter(self)
+        if self._waiter is not None:
+            self._wake(self._waiter)
         if self.on_end is not None:
             self.on_end(self)
             self.on_end = None
+
+    def _wake(self, waiter: "trio.lowlevel.Task | Callable[[Envelope], None]") -> None:
+        self._waiter = None
+        if isinstance(waiter, trio.lowlevel.Task):
+            trio.lowlevel.reschedule(waiter)
+        else:
+            waiter(self)
