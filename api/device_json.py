@@ -25,9 +25,10 @@ class _Encoded(NamedTuple):
 
 
 class DeviceJsonCache:
-    """Keeps the JSON of the devices encoded last."""
+    """Keeps the JSON of the devices encoded last, without their attributes if `bare`."""
 
-    def __init__(self, *, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, *, bare: bool = False, max_bytes: int = MAX_BYTES) -> None:
+        self._bare = bare
         self._max_bytes = max_bytes
         self._encoded: dict[int, _Encoded] = {}
         self._bytes = 0
@@ -46,7 +47,8 @@ class DeviceJsonCache:
         return found
 
     def _encode(self, row: Device, status: DeviceStatus) -> _Encoded:
-        text = encode(status.fill_in(row))
+        shown = status.fill_in(row)
+        text = encode(msgspec.structs.replace(shown, attributes={}) if self._bare else shown)
         kept = _Encoded(row, status, msgspec.Raw(text), len(text))
         # Dictionaries keep the order in which they were filled: the one encoded last goes to the end.
         former = self._encoded.pop(row.id, None)

@@ -161,6 +161,8 @@ class ServerContext:
         """Rows of devices by id."""
         self.device_json = DeviceJsonCache()
         """Devices as clients get them, with their status."""
+        self.bare_device_json = DeviceJsonCache(bare=True)
+        """The same without their attributes."""
         self.position_json = PositionJsonCache()
         """Positions as clients get them."""
         self.rights_changes = 0

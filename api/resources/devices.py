@@ -128,16 +128,15 @@ class DevicePolicy(LinkedPolicy[Device]):
 
         A list that is longer would displace everything that is kept before it is asked for again.
         """
-        if exclude_attributes or count > MAX_KEPT_LIST:
+        if count > MAX_KEPT_LIST:
             return super().reader(call, count, exclude_attributes=exclude_attributes)
         context = call.context
+        cache = context.bare_device_json if exclude_attributes else context.device_json
 
         async def fetch(ids: Sequence[int]) -> Sequence[msgspec.Raw]:
             rows = await context.devices.get_many(ids)
             live = await context.system.ref(DIRECTORY).ask(GetDeviceStatuses(tuple(rows)))
-            return context.device_json.encode_all(
-                (rows[number].record, live[number]) for number in ids if number in rows
-            )
+            return cache.encode_all((rows[number].record, live[number]) for number in ids if number in rows)
 
         return fetch
 

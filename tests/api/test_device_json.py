@@ -25,6 +25,13 @@ def test_a_device_is_encoded_with_its_status():
     assert b"hidden" not in bytes(text)
 
 
+def test_a_bare_device_has_no_attributes():
+    row = device(1, attributes={"speedLimit": 43.2})
+    (text,) = DeviceJsonCache(bare=True).encode_all([(row, status(1))])
+    shown = msgspec.json.decode(text)
+    assert shown == msgspec.json.decode(encode(status(1).fill_in(row))) | {"attributes": {}}
+
+
 def test_what_has_not_changed_is_not_encoded_again():
     cache, row = DeviceJsonCache(), device(1)
     first, second = (cache.encode_all([(row, status(1))])[0] for _ in range(2))
