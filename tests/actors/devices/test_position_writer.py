@@ -337,7 +337,7 @@ async def test_stop_ends_in_time_although_the_database_is_away(database, outage,
     assert await stored(database) == []
 
 
-async def test_a_flush_begins_at_most_every_fifteen_milliseconds(database, writing, time):
+async def test_a_flush_begins_at_most_every_ten_milliseconds(database, writing, time):
     async with writing() as (system, writer, _):
         flushed = system.topic(POSITIONS).subscribe()
         writer.tell_nowait(Append(at(0)))
@@ -347,7 +347,7 @@ async def test_a_flush_begins_at_most_every_fifteen_milliseconds(database, writi
         writer.tell_nowait(Append(at(2)))
         await time.settle()
         assert flushed.lag == 1
-        await time.passes(0.0145)
+        await time.passes(0.0095)
         assert flushed.lag == 1
         await time.passes(0.0006)
         assert flushed.lag == 2
@@ -371,7 +371,7 @@ async def test_a_full_flush_is_not_held_back(database, writing, time, monkeypatc
             writer.tell_nowait(Append(at(number)))
         await time.settle()
         assert flushed.lag == 1
-        await time.passes(0.0151)
+        await time.passes(0.0101)
         # The one that waited, and the next.
         assert flushed.lag == 3
     assert await stored(database) == [0, 1, 2, 3, 4]
