@@ -15,6 +15,7 @@ A `Link` is the contract; what carries its bytes is a `Pipe`, and nothing above 
   much it missed, and one whose node was cut off by `Unreachable` that it may have missed anything.
 """
 
+import secrets
 import types
 import typing
 from collections import Counter, deque
@@ -55,6 +56,10 @@ MAX_HANDLED: Final = 4_096
 """Requests of all other nodes that are being handled here; one more is answered by `Busy`."""
 BEGIN_SECONDS: Final = 4.0
 """A message may be begun until then: less than any asker waits."""
+MAX_SKEW_SECONDS: Final = 2.0
+"""By how much the clocks of two nodes may differ."""
+MAX_REMEMBERED: Final = 200_000
+"""Messages of BEGIN_SECONDS and MAX_SKEW_SECONDS that are remembered; beyond them, others are `Busy`."""
 ANSWER_SECONDS: Final = 30.0
 """After this nobody waits for an answer any more."""
 SWEEP_SECONDS: Final = 1.0
@@ -221,12 +226,17 @@ class Link:
         self._kinds: dict[str, Carried[Any, Any]] = {each.kind.name: each for each in kinds}
         self._errors = {each.__name__: (each, text) for each, text in errors.items()}
         self._prefix = f"mp.{_token(cluster)}"
-        self._numbers = 0
+        # Who may only send to the answers of a node cannot guess them.
+        self._numbers = secrets.randbits(62)
         self._pending: dict[int, _Pending] = {}
         self._open: Counter[int] = Counter()
         self._open_bytes: Counter[int] = Counter()
         self._handled: dict[Envelope, tuple[int, int, float]] = {}
         """Requests of others: sender, number, and until when they are waited for."""
+        self._begun: set[tuple[int, int]] = set()
+        """Sender and number of messages that must not be handed over again; in `_begun_before` older ones."""
+        self._begun_before: set[tuple[int, int]] = set()
+        self._forget_at = 0.0
         self._unread: deque[tuple[Callable[[Any], None], Any]] = deque()
         self._unread_bytes = 0
         self._arrived = Signal()
@@ -428,8 +438,14 @@ class Link:
         except _MALFORMED:
             self.counts["refused"] += 1
             return
-        if message.expires < self._time.now():
+        left = message.expires - self._time.now()
+        if left < 0:
             self.counts["late"] += 1
+            return
+        identity = message.sender, message.number
+        # NaN is not less than anything.
+        if not left <= BEGIN_SECONDS + MAX_SKEW_SECONDS or self._is_begun(identity):
+            self.counts["refused"] += 1
             return
         try:
             carried = self._kinds[message.kind]
@@ -439,9 +455,10 @@ class Link:
             self.counts["refused"] += 1
             self._answer(message.sender, message.number, "refused")
             return
-        if len(self._handled) >= MAX_HANDLED:
+        if len(self._handled) >= MAX_HANDLED or len(self._begun) >= MAX_REMEMBERED:
             self._answer(message.sender, message.number, "busy")
             return
+        self._begun.add(identity)
         assert self._system is not None
         arrived = Arrived(body, message.epoch)
         try:
@@ -465,6 +482,15 @@ class Link:
             )
             if not envelope.pending:
                 self._handled_here(envelope)
+
+    def _is_begun(self, identity: tuple[int, int]) -> bool:
+        return identity in self._begun or identity in self._begun_before
+
+    def _forget_begun(self, now: float) -> None:
+        """Forget messages that are too late by now if they come again."""
+        if now >= self._forget_at:
+            self._begun_before, self._begun = self._begun, set()
+            self._forget_at = now + BEGIN_SECONDS + MAX_SKEW_SECONDS
 
     def _handled_here(self, envelope: Envelope) -> None:
         """Send the outcome of a request to who asked."""
@@ -560,6 +586,7 @@ class Link:
         while True:
             await trio.sleep(SWEEP_SECONDS)
             now = trio.current_time()
+            self._forget_begun(now)
             for number in [number for number, each in self._pending.items() if each.expires <= now]:
                 self.counts["timed out"] += 1
                 self._finish(number, _timed_out)

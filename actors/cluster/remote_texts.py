@@ -19,6 +19,7 @@ USERS = 200
 MESSAGE_CHARACTERS = 500
 """Length to which the message of an event that is too long for a text is cut."""
 
+_MALFORMED = (msgspec.DecodeError, RecursionError)
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(RemoteText)
 
@@ -57,17 +58,19 @@ def encode_ids(
 
 
 def decode_text(text: str) -> RemoteText:
-    """Return the updates that another server has sent, without unknown ones, as of another release."""
-    with suppress(msgspec.DecodeError):
-        return _decoder.decode(text)
+    """Return the updates that another server has sent, without malformed ones, as of another release."""
+    with suppress(*_MALFORMED):
+        found = _decoder.decode(text)
+        if all(map(_has_zones, found.devices)) and all(map(_has_zone, found.events)):
+            return found
     try:
         parts = msgspec.json.decode(text, type=_Parts)
-    except msgspec.DecodeError:
+    except _MALFORMED:
         return RemoteText(0)
     return RemoteText(
         parts.server,
-        devices=tuple(_valid(parts.devices, DeviceUpdate)),
-        events=tuple(_valid(parts.events, RemoteEvent)),
+        devices=tuple(filter(_has_zones, _valid(parts.devices, DeviceUpdate))),
+        events=tuple(filter(_has_zone, _valid(parts.events, RemoteEvent))),
         reviews=parts.reviews,
         commands=parts.commands,
     )
@@ -112,5 +115,19 @@ def _event(users: tuple[int, ...], event: WebEvent, room: int) -> bytes:
 
 def _valid(items: Iterable[msgspec.Raw], kind: type[T]) -> Iterator[T]:
     for item in items:
-        with suppress(msgspec.DecodeError):
+        with suppress(*_MALFORMED):
             yield msgspec.json.decode(item, type=kind)
+
+
+def _has_zones(update: DeviceUpdate) -> bool:
+    """Whether the times of its position can be compared with others."""
+    position = update.position
+    return position is None or (
+        position.server_time.tzinfo is not None
+        and position.device_time.tzinfo is not None
+        and position.fix_time.tzinfo is not None
+    )
+
+
+def _has_zone(event: RemoteEvent) -> bool:
+    return event.event.event_time.tzinfo is not None

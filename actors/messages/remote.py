@@ -1,6 +1,7 @@
 """What servers of a cluster send each other of their devices (docs/servers.md#watching)."""
 
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
 
@@ -14,7 +15,7 @@ class DeviceUpdate(msgspec.Struct, frozen=True, gc=False, array_like=True):
     device_id: int
     status: str | None = None
     """That at the server which sends this; None: the server has not heard from the device."""
-    last_update: datetime | None = None
+    last_update: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     position: Position | None = None
     position_id: int = 0
     """In place of a position that is too long for a text; else 0."""

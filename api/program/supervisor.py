@@ -9,10 +9,11 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import count as count_from
 from operator import itemgetter
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
@@ -43,6 +44,7 @@ from motorpool.storage.cluster.broadcast import notify
 from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
+from motorpool.storage.postgres.data_lock import DataLock
 
 PAUSES = (0.2, 30.0)
 """First and longest delay before a server that has ended is started again, in seconds."""
@@ -152,12 +154,15 @@ async def _supervise(
             live = await open_live_settings(database, settings)
             warn_of_retention(live)
             plan = _common_plan(settings, database, http, devices)
+            lock = None if database.server is None else database.server.lock_descriptor
             if settings.cluster.name is None:
-                # Nobody else has this name, and nobody of an earlier start lives: they would have the ports.
+                if lock is None:
+                    lock = stack.enter_context(_locked(settings.data))
+                # Nobody else has this name, and nobody of an earlier start lives: they would have the lock.
                 await nodes.note_end_of_cluster(database, plan.cluster)
             _listen(settings, devices)
             command = [sys.executable, "-m", "motorpool", "serve", *words]
-            supervisor = Supervisor(database, plan, command, os.environ, wishes.replacement)
+            supervisor = Supervisor(database, plan, command, os.environ, wishes.replacement, lock)
             with wishes.begin(supervisor.hurry):
                 async with trio.open_nursery() as nursery:
                     await nursery.start(supervisor.run, count)
@@ -167,6 +172,18 @@ async def _supervise(
                     if demo:
                         fleet = simulate_command(address, settings.port.offset, settings.data / "login.json")
                         await _run_fleet(FleetProgram(fleet, os.environ))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[int]:
+    """Lock a data folder for the body; yield the descriptor of the locked file. Raises StorageError."""
+    lock = DataLock(folder)
+    lock.acquire()
+    try:
+        assert lock.descriptor is not None
+        yield lock.descriptor
+    finally:
+        lock.release()
 
 
 async def _run_fleet(fleet: FleetProgram) -> None:
@@ -234,9 +251,11 @@ class Supervisor:
         command: Sequence[str],
         environ: Mapping[str, str],
         replacement: Signal,
+        lock: int | None,
     ) -> None:
         """`plan` is that of each server but for its index. `command` is extended by the descriptor of the
-        control channel. `replacement` is set to have the servers replaced.
+        control channel. `replacement` is set to have the servers replaced. `lock` is the descriptor of the
+        locked file of the data folder, if it is locked.
         """
         self._database = database
         self._plan = plan
@@ -244,7 +263,6 @@ class Supervisor:
         self._environ = environ
         self._replacement = replacement
         self._load = MachineLoad(plan.load)
-        lock = None if database.server is None else database.server.lock_descriptor
         # The folder is theirs until the last of them has ended, also if the supervisor is killed.
         self._kept = () if lock is None else (lock,)
         self._places: list[_Place] = []

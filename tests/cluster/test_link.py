@@ -335,6 +335,12 @@ async def test_what_is_not_registered_is_not_sent(world, here):
         here.link.send(2, NOTES, 1, Note(1, "x" * link_module.MAX_MESSAGE_BYTES), lambda _: None)
 
 
+def message(node, kind, key, name, body, *more, number=2, seconds=1.0):
+    """Bytes of a message of node 1 that may be begun until then."""
+    expires = node.link._time.now() + seconds
+    return msgspec.msgpack.encode([1, number, kind, key, 0, expires, name, body, *more])
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -342,24 +348,65 @@ async def test_what_is_not_registered_is_not_sent(world, here):
         b"\xff\x00\xc1",
         b"\x80\x04\x95cposix\nsystem\n",  # a pickle
         msgspec.msgpack.encode([1, 2]),
-        msgspec.msgpack.encode([1, 2, "notes", 3, 0, 9e12, "Unlisted", {}]),
-        msgspec.msgpack.encode([1, 2, "notes", 3, 0, 9e12, "Local", {}]),
-        msgspec.msgpack.encode([1, 2, "notes", 3, 0, 9e12, "__class__", {}]),
-        msgspec.msgpack.encode([1, 2, "notes", "three", 0, 9e12, "Note", {"number": 1}]),
-        msgspec.msgpack.encode([1, 2, "notes", 3, 0, 9e12, "Note", {"number": "one"}]),
-        msgspec.msgpack.encode([1, 2, "system", 3, 0, 9e12, "Note", {"number": 1}]),
-        msgspec.msgpack.encode([1, 2, "notes", 3, 0, 9e12, "Note", {"number": 1, "text": "x" * 200_000}]),
+        ("notes", 3, "Unlisted", {}),
+        ("notes", 3, "Local", {}),
+        ("notes", 3, "__class__", {}),
+        ("notes", "three", "Note", {"number": 1}),
+        ("notes", 3, "Note", {"number": "one"}),
+        ("system", 3, "Note", {"number": 1}),
+        ("notes", 3, "Note", {"number": 1, "text": "x" * 200_000}),
         b"\x91" * 100_000,
     ],
 )
 async def test_bytes_that_are_no_message_are_refused_and_counted(world, here, there, data):
     await settled(world, here, there)
+    if isinstance(data, tuple):
+        data = message(here, *data)
     for subject in (there.link._subject(2), there.link._subject(2, answers=True)):
         before = there.link.counts["refused"]
         assert here.pipe.send(subject, data)
         await until(lambda before=before: there.link.counts["refused"] == before + 1)
     assert await here.link.ask(2, NOTES, 1, Add(1)) == 1
     assert there.system.count(NOTES) == 2
+
+
+async def test_a_message_that_comes_again_is_not_handed_over_again(world, here, there):
+    await settled(world, here, there)
+    data = message(here, "notes", 3, "Note", {"number": 4})
+    before = there.link.counts["refused"]
+    for _ in range(3):
+        assert here.pipe.send(there.link._subject(2), data)
+    await until(lambda: there.link.counts["refused"] == before + 2)
+    assert there.noted[3] == [4]
+    now = trio.current_time()
+    there.link._forget_begun(now + 1000)
+    assert here.pipe.send(there.link._subject(2), data)
+    await until(lambda: there.link.counts["refused"] == before + 3 or there.link.counts["late"])
+    there.link._forget_begun(now + 2000)
+    assert not there.link._begun_before
+    assert there.noted[3] == [4]
+
+
+@pytest.mark.parametrize("seconds", [1000.0, math.inf, math.nan])
+async def test_a_message_that_could_come_again_later_is_refused(world, here, there, seconds):
+    await settled(world, here, there)
+    before = there.link.counts["refused"]
+    data = message(here, "notes", 3, "Note", {"number": 4}, seconds=seconds)
+    assert here.pipe.send(there.link._subject(2), data)
+    await until(lambda: there.link.counts["refused"] == before + 1)
+    assert 3 not in there.noted
+
+
+async def test_no_more_messages_are_begun_than_can_be_remembered(world, here, there, monkeypatch):
+    await settled(world, here, there)
+    there.link._forget_begun(trio.current_time() + 1000)
+    monkeypatch.setattr(link_module, "MAX_REMEMBERED", 2)
+    assert await here.link.ask(2, NOTES, 1, Add(1)) == 1
+    assert await here.link.ask(2, NOTES, 1, Add(1)) == 2
+    with pytest.raises(Busy):
+        await here.link.ask(2, NOTES, 1, Add(1))
+    there.link._forget_begun(trio.current_time() + 2000)
+    assert await here.link.ask(2, NOTES, 1, Add(1)) == 3
 
 
 async def test_answers_to_nothing_are_counted(world, here, there):
@@ -372,7 +419,7 @@ async def test_answers_to_nothing_are_counted(world, here, there):
 async def test_messages_of_a_later_release_are_understood(world, here, there):
     await settled(world, here, there)
     body = {"number": 4, "text": "", "colour": "red"}
-    data = msgspec.msgpack.encode([1, 2, "notes", 3, 0, 9e12, "Note", body, "more"])
+    data = message(here, "notes", 3, "Note", body, "more")
     assert here.pipe.send(there.link._subject(2), data)
     await until(lambda: there.noted.get(3) == [4])
 

@@ -76,7 +76,8 @@ def test_of_another_release_what_is_understood_is_taken():
         .replace('"server"', '"new":1,"server"')
     )
     assert decode_text(text) == RemoteText(5, devices=(good,))
-    for invalid in ("", "[]", '{"server":"x"}'):
+    nested = '{"server":1,"devices":[' + "[" * 60_000
+    for invalid in ("", "[]", '{"server":"x"}', nested, '{"server":1,"devices":' + "[" * 60_000):
         assert decode_text(invalid) == RemoteText(0)
     for flags in ({"asks": True}, {"leaves": True}, {"lost": True}):
         assert decode_text(encode_text(RemoteText(5, **flags))) == RemoteText(5, **flags)
@@ -88,3 +89,16 @@ def test_a_position_with_a_number_that_json_has_not_costs_no_other():
         5, [DeviceUpdate(1, "online", NOW, wrong), DeviceUpdate(2, "online", NOW)], LIMIT
     )
     assert [update.device_id for update in decode_text(text).devices] == [2]
+
+
+def test_times_without_a_zone_cost_no_other():
+    local = NOW.replace(tzinfo=None)
+    for name in ("server_time", "device_time", "fix_time"):
+        wrong = DeviceUpdate(1, "online", NOW, msgspec.structs.replace(position(1, ""), **{name: local}))
+        (text,) = encode_devices(5, [wrong, DeviceUpdate(2, "online", NOW, position(2, ""))], LIMIT)
+        assert [update.device_id for update in decode_text(text).devices] == [2]
+    (text,) = encode_devices(5, [DeviceUpdate(1, "online", local), DeviceUpdate(2, "online", NOW)], LIMIT)
+    assert [update.device_id for update in decode_text(text).devices] == [2]
+    events = [Event(id=n, type="alarm", event_time=time) for n, time in ((1, local), (2, NOW))]
+    (text,) = encode_events(5, [WebEvent(frozenset({1}), each) for each in events], LIMIT)
+    assert [each.event.id for each in decode_text(text).events] == [2]

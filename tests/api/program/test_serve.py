@@ -273,6 +273,7 @@ EMBEDDED = {"MOTORPOOL_DATABASE": "embedded"}
             "the data folder /dev/null/data cannot be used: ",
         ),
         (locked, EMBEDDED, 1, "another server works on the data in "),
+        (locked, {"MOTORPOOL_NODES": "2"}, 1, "another server works on the data in "),
         (of_another_version, EMBEDDED, 1, "was written by PostgreSQL 9, this release brings .*backup"),
         (
             without_a_certificate,

@@ -72,7 +72,7 @@ class Machine:
                 node = await nodes.join(session, "north", "here", "0")
             (self.folder / f"row{index}").write_text(str(node))
         command = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(self.folder)]
-        supervisor = Supervisor(self._database, self.plan, command, os.environ, self.replacement)
+        supervisor = Supervisor(self._database, self.plan, command, os.environ, self.replacement, None)
         async with trio.open_nursery() as nursery:
             await nursery.start(supervisor.run, count)
             yield supervisor
