@@ -2,6 +2,7 @@
 
 import os
 import signal
+from _asyncio import _get_running_loop, _set_running_loop
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -79,6 +80,15 @@ async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
     with trio.fail_after(seconds):
         while not condition():  # noqa: ASYNC110 - of other tasks and programs
             await trio.sleep(0.005)
+
+
+@pytest.fixture(autouse=True)
+def loop_of_nobody() -> Iterator[None]:
+    """The client of NATS takes the loop that runs, and Playwright leaves its own after browser tests."""
+    of_playwright = _get_running_loop()
+    _set_running_loop(None)
+    yield
+    _set_running_loop(of_playwright)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from motorpool.bench.server import EMAIL
 _UNTRANSLATED = r"""
 (data) => {
   const found = new Set();
-  const same = /\b(Motorpool|Deutsch|English|Español|Português \((?:Portugal|Brasil)\)|Chrome, Linux|US gal|imp gal|CSV|[kMG]B|ms|km\/h|mph|kn|km|mi|nmi|ft|min|[mshdlVC]|UTC|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Mon|Tue|Wed|Thu|Fri|Sat|Sun|[A-Z][a-z]{2}(?= \d))(?!\w)/g;
+  const same = /\b(Motorpool|Deutsch|English|Español|Português \((?:Portugal|Brasil)\)|Chrome, Linux|US gal|imp gal|CSV|[kMG]?B|ms|km\/h|mph|kn|km|mi|nmi|ft|min|[mshdlVC]|UTC|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Mon|Tue|Wed|Thu|Fri|Sat|Sun|[A-Z][a-z]{2}(?= \d))(?!\w)/g;
   const add = (text) => {
     if (text.includes("⟦")) return;
     let rest = text;
