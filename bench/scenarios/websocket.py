@@ -29,7 +29,10 @@ def run(options: Options, summary: Summary, step: Step) -> None:
     seconds = options.span(10.0)
     rate = min(MAX_RATE, DELIVERIES / options.sockets)
     with ExitStack() as stack:
-        server = stack.enter_context(open_server(options, run_server))
+        # All WebSockets are those of one user.
+        settings = {"MOTORPOOL_HTTP_SOCKETS_PER_USER": str(max(100, options.sockets))}
+        settings["MOTORPOOL_HTTP_SOCKETS_PER_ADDRESS"] = str(max(1000, options.sockets))
+        server = stack.enter_context(open_server(options, partial(run_server, settings)))
         phones = server.phones("134", max(1, min(options.terminals, int(rate))))
         stack.enter_context(known_devices(server, phones))
         first = (datetime.now(UTC) - timedelta(days=1)).replace(microsecond=0)
