@@ -244,7 +244,7 @@ def await_devices(client: httpx.Client, unique_ids: Sequence[str], seconds: floa
     """Return the ids of all devices, once these are among them.
 
     Raises:
-        BenchError: they are not after so many seconds.
+        BenchError: they are not within `seconds`.
     """
     until = time.monotonic() + seconds
     while not set(unique_ids) <= (found := device_ids(client)).keys():

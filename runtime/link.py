@@ -100,7 +100,7 @@ class Pipe(Protocol):
         changed: Callable[[bool], None],
         lost: Callable[[int], None],
     ) -> None:
-        """Call these: nobody listened; connected or not any more; so many messages were dropped unread."""
+        """Call these: nobody listened; connected or not any more; this many messages were dropped unread."""
 
 
 class Carried(Generic[K, M]):
@@ -640,7 +640,7 @@ class Channel:
         """Wait for the next text of another node.
 
         Raises:
-            Lagged: so many texts were dropped, because they were not received in time.
+            Lagged: texts were dropped, and how many, because they were not received in time.
             Unreachable: the connection was lost, and with it what was sent meanwhile.
         """
         while not self._unread or self._lost or self._is_cut_off:

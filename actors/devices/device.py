@@ -343,7 +343,7 @@ def device_spec(
 ) -> DynamicSpec[int, DeviceMessage]:
     """Return the spec of the device actors; one without messages for `idle_seconds` may be stopped.
 
-    With a link, those of devices that live at another server by `placement` stand for the actors there.
+    With a link, the actor of a device that `placement` finds at another server passes its messages on.
     """
 
     def make(device_id: int) -> Actor[DeviceMessage]:

@@ -1,7 +1,7 @@
 """The group-commit writer: stores all positions, and has each acknowledged after its commit.
 
-Rows queue during a flush. A flush stores at most FLUSH_ROWS of them in one transaction (COPY), and starts at
-least FLUSH_SECONDS after the start of the previous one, unless so many wait already
+Rows queue during a flush. A flush stores at most FLUSH_ROWS of them in one transaction (COPY). It starts at
+once if FLUSH_ROWS wait, else no sooner than FLUSH_SECONDS after the start of the previous one
 (docs/performance.md#device-sockets). While the
 database is unavailable, the batch is retried with back-off. The queue is bounded: once it is full, senders
 wait, then the device actors, then the sockets, so that back-pressure reaches the devices.

@@ -14,7 +14,7 @@ from motorpool.actors.gateway.device_socket import READ_BYTES, DeviceSocket
 from motorpool.actors.gateway.hub import Hub
 from motorpool.actors.gateway.machine_load import ServerLoad
 from motorpool.actors.gateway.peer_socket import PeerSocket
-from motorpool.actors.gateway.port_binding import bind_port, cannot_listen
+from motorpool.actors.gateway.port_binding import bind_port, listen
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.proxy_headers import HEADER_SECONDS, receive_proxy_header
 from motorpool.actors.gateway.recorder import RECORDER, Tap
@@ -33,8 +33,6 @@ from motorpool.codecs.proxy_protocol import ProxyHeader
 from motorpool.runtime import Actor, Context, System
 from motorpool.storage.errors import OUT_OF_FILES
 
-BACKLOG = 4096
-"""Connections that wait in the kernel to be accepted: after an outage a whole fleet reconnects at once."""
 PAUSE_SECONDS = 0.1
 MAX_PAUSE_SECONDS = 5.0
 """Delay before accepting again after a failure; doubled with each that follows."""
@@ -90,10 +88,10 @@ class DevicePort:
             bound = bind_port(self.name, self.host, self.number, kind, is_shared=self.shared is not None)
         if is_stream:
             try:
-                bound.listen(BACKLOG)
-            except OSError as error:
+                listen(bound, self.name, self.host, self.number)
+            except OSError:
                 bound.close()
-                raise cannot_listen(error, self.name, self.host, self.number) from error
+                raise
         address = f"{'' if is_stream else 'UDP '}{self.host}"
         begin_at_zero(self.name, CONNECTIONS_REFUSED, PROXY_HEADERS_REJECTED, ACCEPT_FAILURES)
         self.guard.traffic.topic = context.system.topic(DEVICE_TRAFFIC)

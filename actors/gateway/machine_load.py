@@ -17,8 +17,8 @@ import trio
 SHY_SECONDS = 0.01
 """How long a server that has more connections than another one waits before it accepts."""
 MARGIN = 8
-SHARE = 1.02
-"""A server is shy with more connections than this multiple of the fewest and the margin together."""
+RATIO = 1.02
+"""A server is shy with more connections than RATIO times the fewest, plus MARGIN."""
 MAX_SERVERS = 128
 """Indexes that the page has room for."""
 ABSENT = 0xFFFF_FFFF
@@ -57,7 +57,7 @@ class MachineLoad:
 
 
 class ServerLoad:
-    """The connections of one kind of this server, beside those of the others."""
+    """Counts the connections of this server of one kind, for the other servers of the machine."""
 
     def __init__(self, load: MachineLoad, index: int, kind: int) -> None:
         self._load = load
@@ -82,7 +82,7 @@ class ServerLoad:
     def is_shy(self) -> bool:
         """Whether another server should accept the next connection."""
         least = self._load.least(self._kind, self._index)
-        return least != ABSENT and self._number > least * SHARE + MARGIN
+        return least != ABSENT and self._number > least * RATIO + MARGIN
 
     async def accept(self, listening: socket.socket) -> tuple[trio.socket.SocketType, Any]:
         """Accept a connection, after a moment if another server should. Raises OSError."""

@@ -4,6 +4,8 @@ import socket
 
 from motorpool.actors.work.bind_errors import bind_problem
 
+BACKLOG = 4096
+"""Connections that wait in the kernel to be accepted: after an outage a whole fleet reconnects at once."""
 RECEIVE_BUFFER_BYTES = 4 << 20
 """Asked of the system for datagrams, which may grant less: what a fleet sends at once after an outage."""
 
@@ -30,14 +32,23 @@ def bind_port(
         bound.bind((host, number))
     except OSError as error:
         bound.close()
-        raise cannot_listen(error, name, host, number, kind) from error
+        raise _cannot_listen(error, name, f"{host if is_stream else f'UDP {host}'}:{number}") from error
     return bound
 
 
-def cannot_listen(
-    error: OSError, name: str, host: str, number: int, kind: socket.SocketKind = socket.SOCK_STREAM
-) -> OSError:
+def listen(bound: socket.socket, name: str, host: str, number: int) -> None:
+    """Let connections to a bound port wait until they are accepted.
+
+    Raises:
+        OSError: the port cannot be listened on; the message names it.
+    """
+    try:
+        bound.listen(BACKLOG)
+    except OSError as error:
+        raise _cannot_listen(error, name, f"{host}:{number}") from error
+
+
+def _cannot_listen(error: OSError, name: str, address: str) -> OSError:
     """Return the error of a port that cannot be listened on, for the operator."""
     problem = bind_problem(error, "[device] host and [port] offset")
-    address = f"{host}" if kind is socket.SOCK_STREAM else f"UDP {host}"
-    return OSError(error.errno, f"cannot listen for {name} on {address}:{number}: {problem}")
+    return OSError(error.errno, f"cannot listen for {name} on {address}: {problem}")

@@ -13,7 +13,7 @@ from motorpool.runtime import System
 LEAVE_SECONDS = 60.0
 """A server has left after this time at the latest."""
 SHARE, LEAST = 0.02, 10
-"""Connections of devices that are closed each second: this part of them, but not fewer than so many."""
+"""Connections of devices that are closed each second: this fraction of them, and at least this number."""
 LAST_SECONDS = 2.0
 """From the last connections that are to be closed until they are (device_connection.py: DEPART_SECONDS)."""
 ANSWER_SECONDS = 5.0

@@ -9,20 +9,18 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import count as count_from
 from operator import itemgetter
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 import trio
 
 from motorpool.actors.cluster.change_relay import CHANNEL, texts_of
-from motorpool.actors.gateway.listener import BACKLOG
 from motorpool.actors.gateway.machine_load import MachineLoad, new_page
-from motorpool.actors.gateway.port_binding import cannot_listen
+from motorpool.actors.gateway.port_binding import listen
 from motorpool.actors.gateway.shared_ports import bind_shared_ports
 from motorpool.actors.messages.changes import ServerEnded
 from motorpool.api.auth.passwords import PasswordHasher
@@ -157,7 +155,7 @@ async def _supervise(
             lock = None if database.server is None else database.server.lock_descriptor
             if settings.cluster.name is None:
                 if lock is None:
-                    lock = stack.enter_context(_locked(settings.data))
+                    lock = stack.enter_context(DataLock(settings.data)).descriptor
                 # Nobody else has this name, and nobody of an earlier start lives: they would have the lock.
                 await nodes.note_end_of_cluster(database, plan.cluster)
             _listen(settings, devices)
@@ -174,18 +172,6 @@ async def _supervise(
                         await _run_fleet(FleetProgram(fleet, os.environ))
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[int]:
-    """Lock a data folder for the body; yield the descriptor of the locked file. Raises StorageError."""
-    lock = DataLock(folder)
-    lock.acquire()
-    try:
-        assert lock.descriptor is not None
-        yield lock.descriptor
-    finally:
-        lock.release()
-
-
 async def _run_fleet(fleet: FleetProgram) -> None:
     try:
         await fleet.run()
@@ -197,10 +183,7 @@ async def _run_fleet(fleet: FleetProgram) -> None:
 def _listen(settings: Settings, devices: Mapping[int, socket.socket]) -> None:
     """Have devices wait for the first server to be ready."""
     for number, bound in devices.items():
-        try:
-            bound.listen(BACKLOG)
-        except OSError as error:
-            raise cannot_listen(error, "devices", settings.device.host, number) from error
+        listen(bound, "devices", settings.device.host, number)
 
 
 def _common_plan(

@@ -43,7 +43,7 @@ class AuditQuery(Span, kw_only=True, rename=NAMES):
     object_id: Id | None = None
     """Actions on the object of this id; with `objectType`."""
     limit: Annotated[int, msgspec.Meta(ge=0, le=MAX_PAGE)] | None = None
-    """Only so many actions, the newest first; 0 is 1000. Without it all are listed, the oldest first."""
+    """At most this many actions, the newest first; 0 is 1000. Without it all are listed, the oldest first."""
     before_id: Id | None = None
     """Leave out this action and newer ones: for the next page; with `limit`."""
 

@@ -149,7 +149,7 @@ def measure_requests(
 
 
 def parts(count: int, processes: int) -> list[tuple[int, int]]:
-    """Split so many clients; return the first and the number of each part."""
+    """Split a number of clients; return the first and the number of each part."""
     processes = max(1, min(processes, count))
     edges = [count * number // processes for number in range(processes + 1)]
     return [(first, end - first) for first, end in pairwise(edges)]

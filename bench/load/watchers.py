@@ -69,7 +69,7 @@ class _Arriving:
             self.waits.append(instant - span.start - (each * len(self._places) + turn) / span.rate)
 
     def missing(self, sockets: int) -> int:
-        """Return how many positions have not come to so many WebSockets, nor later ones in their place."""
+        """Return how many positions, or later ones in their place, have not come to the WebSockets."""
         return sockets * (sum(self._span.numbers) - sum(self._span.first_numbers)) - len(self.waits)
 
 

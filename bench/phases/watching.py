@@ -21,7 +21,7 @@ PROBE_SECONDS = 30.0
 def open_watchers(
     stack: ExitStack, server: MeasuredServer, cookie: str, sockets: int, processes: int = 1
 ) -> list[LoadProgram]:
-    """Open so many WebSockets of a session, which are closed with the stack.
+    """Open a number of WebSockets of a session, which are closed with the stack.
 
     Raises:
         NotThereError: the server has none.

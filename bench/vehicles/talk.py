@@ -25,7 +25,7 @@ from motorpool.runtime.clock import Clock
 G726_BITS = 4
 FRAME_MS = 40
 PAUSE_FRAMES = 20
-"""The driver answers once nothing loud was heard for so many frames."""
+"""The driver answers once nothing loud was heard for this number of frames."""
 LOUD = 1000
 NOISE = 60
 """Highest sample of what the microphone hears where nobody speaks."""

@@ -3,16 +3,24 @@
 import fcntl
 import os
 from pathlib import Path
+from typing import Self
 
 from motorpool.storage.errors import AlreadyRunning, SetupFailed
 
 
 class DataLock:
-    """A lock on a folder, held by this process until it is released or the process ends."""
+    """A lock on a folder, held until it is released, the `with` block or the process ends."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: int | None = None
+
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
     def acquire(self) -> None:
         """Lock the folder; create it if it does not exist.

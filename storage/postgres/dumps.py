@@ -236,9 +236,7 @@ async def move_incompatible_cluster(data: Path) -> Path | None:
         AlreadyRunning: A server uses the cluster.
     """
     cluster = _cluster(data)
-    lock = DataLock(cluster.parent)
-    lock.acquire()
-    try:
+    with DataLock(cluster.parent):
         mark = cluster / "PG_VERSION"
         theirs = mark.read_text(encoding="ascii", errors="replace").strip() if mark.exists() else ""
         if not theirs or theirs == program_version().partition(".")[0]:
@@ -248,8 +246,6 @@ async def move_incompatible_cluster(data: Path) -> Path | None:
         cluster.rename(place)
         sync_folder(cluster.parent)
         return place
-    finally:
-        lock.release()
 
 
 def _cluster(data: Path) -> Path:
