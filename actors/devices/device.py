@@ -107,6 +107,8 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._connected(message)
             case uplink.Disconnected():
                 return self._disconnected(message)
+            case uplink.TellStored():
+                return self._positions.tell_stored(message.connection)
             case uplink.AttachConnection():
                 return self._session.attach(message.connection, message.unique_ids)
             case uplink.DetachConnection():

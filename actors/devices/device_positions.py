@@ -17,7 +17,7 @@ from motorpool.actors.devices.online_status import OnlineStatus
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.messages.changes import PositionsDeleted
 from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
-from motorpool.actors.messages.downlink import ConnectionMessage
+from motorpool.actors.messages.downlink import ConnectionMessage, Settled
 from motorpool.actors.messages.uplink import SetAccumulators
 from motorpool.actors.rules.device_rules import WindowsMissing
 from motorpool.actors.rules.event_rules import NOTHING_STORED, FoldState
@@ -134,6 +134,10 @@ class DevicePositions:
         return self._append(
             Append(result.position, result.events, connection, receipt, result.point, result.dated_back)
         )
+
+    def tell_stored(self, connection: Ref[ConnectionMessage]) -> Awaitable[None] | None:
+        """Tell the connection when all that was reported before is stored."""
+        return self._append(AppendEvents((), connection, settled=Settled(self._session.device_id)))
 
     def _linked_positions(self, device_ids: Sequence[int]) -> tuple[Position, ...] | None:
         """Return the latest positions of devices, of those that have one; None until they are loaded.

@@ -17,7 +17,7 @@ import trio
 
 from motorpool.actors.messages.conditions import DATABASE, POSITIONS_WAIT
 from motorpool.actors.messages.counters import POSITION_FLUSHES, POSITIONS_DROPPED, POSITIONS_STORED
-from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage
+from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage, Settled
 from motorpool.actors.messages.topics import POSITIONS, UNMATCHED_EVENTS, publish_events
 from motorpool.actors.rules.trip_detection import TrackPoint
 from motorpool.actors.work.storage_retry import StorageRetry
@@ -70,6 +70,8 @@ class AppendEvents(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     connection: Ref[ConnectionMessage] | None = None
     """As of `Append`; so a report without a position is acknowledged after those before it."""
     receipt: Receipt | None = None
+    settled: Settled | None = None
+    """Sent to the connection after the acknowledgements of what was queued before."""
 
 
 WriterMessage = Append | AppendEvents
@@ -240,6 +242,10 @@ class PositionWriter(Actor[WriterMessage]):
         for connection, connection_receipts in receipts.values():
             # A device whose connection has ended sends the position again, although it is stored.
             connection.offer(AcknowledgeStored(tuple(connection_receipts)))
+        if len(appended) < len(batch):
+            for message in batch:
+                if message.__class__ is AppendEvents and message.settled and message.connection is not None:
+                    message.connection.offer(message.settled)
         if appended:
             POSITIONS_STORED.inc(len(appended))
             self._positions.publish(tuple(message.position for message in appended))

@@ -24,6 +24,7 @@ from motorpool.actors.gateway.settings import DeviceSettings
 from motorpool.actors.messages import downlink, uplink
 from motorpool.actors.messages.counters import CHECKSUM_ERRORS, FRAMES_REJECTED, MESSAGES_RECEIVED
 from motorpool.actors.messages.downlink import ConnectionMessage
+from motorpool.actors.messages.uplink import DeviceMessage
 from motorpool.codecs import reports as kinds
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
@@ -49,10 +50,15 @@ UNCOUNTED = (
 )
 """They accompany another message, or were counted when processed as a position."""
 DEPART_SECONDS = 1.0
-"""From the last read of a connection that the server closes to leave to its end: what was read is stored and
-acknowledged by then."""
+"""A connection that the server leaves is served so long: what was read is mostly acknowledged by then."""
+DEPART_LIMIT_SECONDS = 10.0
+"""Such a connection is closed after this time, also if what was read cannot be stored: the device will send
+it again."""
+SETTLE_SECONDS = 0.5
+"""Between two questions whether what was read is stored: a device that is busy takes none."""
 ANSWER_SECONDS = 0.5
-"""For answers to requests that came before the device lost the right to report."""
+"""For the last answers to reach the device before its connection is closed."""
+LEAVES = "the server leaves"
 
 
 class DeviceConnection(Actor[ConnectionMessage]):
@@ -83,6 +89,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         "_settings",
         "_socket",
         "_tap",
+        "_unsettled",
         "_uploads",
     )
 
@@ -124,6 +131,8 @@ class DeviceConnection(Actor[ConnectionMessage]):
         """A crash of `_on_data`, raised in the connection's own task."""
         self._is_processing = False
         self._is_departing = False
+        self._unsettled: dict[object, Ref[DeviceMessage]] | None = None
+        """Devices of which something that they have sent may not be stored yet; made by `_settle`."""
         self._is_open = False
         """Whether these were made, by `_open`."""
         self._ref: Ref[ConnectionMessage]
@@ -432,6 +441,10 @@ class DeviceConnection(Actor[ConnectionMessage]):
                 return self._socket.close(message.reason)
             case downlink.Depart():
                 return self._depart()
+            case downlink.Settle():
+                return self._settle()
+            case downlink.Settled():
+                return self._settled(message)
             case downlink.StopServing():
                 return self._stop_serving(message)
             case _:
@@ -446,14 +459,38 @@ class DeviceConnection(Actor[ConnectionMessage]):
         else:
             self._socket.close(message.reason)
 
-    def _depart(self) -> None:
-        """Close in a moment. A device that goes on sending is not read meanwhile, so that nothing is stored
-        that it sends to the next server again; a request is still answered.
+    def _depart(self) -> bool:
+        """Close once what was read is acknowledged. A device that goes on sending is not read meanwhile, so
+        that nothing is stored that it sends to the next server again; a request is still answered.
         """
         if not self._codec.request_response:
-            self._is_departing = True
-            self._socket.pause_reading()
-        self.context.after(DEPART_SECONDS, downlink.Close("the server leaves"))
+            self._read_no_more()
+        self.context.after(DEPART_SECONDS, downlink.Settle())
+        self.context.after(DEPART_LIMIT_SECONDS, downlink.Close(LEAVES))
+        return True
+
+    def _read_no_more(self) -> None:
+        self._is_departing = True
+        self._socket.pause_reading()
+
+    def _settle(self) -> None:
+        """Have each device say when all that it has sent is stored; again where none says so."""
+        self._read_no_more()
+        if self._unsettled is None and not (self._is_processing or self._pending):
+            self._unsettled = {device.key: device for _, (device, _) in self._devices}
+            self._close_when_settled()
+        for device in (self._unsettled or {}).values():
+            device.offer(uplink.TellStored(self._ref))
+        self.context.after(SETTLE_SECONDS, downlink.Settle())
+
+    def _settled(self, message: downlink.Settled) -> None:
+        if self._unsettled and self._unsettled.pop(message.device_id, None) is not None:
+            self._close_when_settled()
+
+    def _close_when_settled(self) -> None:
+        if not self._unsettled:
+            # The end of a socket with data that was not read may discard what the device has not read yet.
+            self.context.after(ANSWER_SECONDS, downlink.Close(LEAVES))
 
     def _transmit(self, message: downlink.Transmit) -> downlink.TransmitOutcome:
         try:

@@ -279,6 +279,8 @@ class MediaConnection(Actor[ConnectionMessage]):
                 return self._close(message)
             case downlink.StopServing():
                 return self._socket.close(message.reason)
+            case downlink.Depart():
+                return False
             case downlink.Transmit():
                 return downlink.EncodingRefused("a media connection takes no commands")
             case (
@@ -286,7 +288,8 @@ class MediaConnection(Actor[ConnectionMessage]):
                 | downlink.DeliverInResponse()
                 | downlink.Reannounce()
                 | downlink.ConfigureDecoder()
-                | downlink.Depart()
+                | downlink.Settle()
+                | downlink.Settled()
             ):
                 return None
             case _:

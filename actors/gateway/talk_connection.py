@@ -177,6 +177,8 @@ class TalkConnection(Actor[ConnectionMessage]):
                 return self._check_deadlines()
             case downlink.Close() | downlink.StopServing():
                 return self._socket.close(message.reason)
+            case downlink.Depart():
+                return False
             case downlink.Transmit():
                 return downlink.EncodingRefused("a talk connection takes no commands")
             case (
@@ -184,7 +186,8 @@ class TalkConnection(Actor[ConnectionMessage]):
                 | downlink.DeliverInResponse()
                 | downlink.Reannounce()
                 | downlink.ConfigureDecoder()
-                | downlink.Depart()
+                | downlink.Settle()
+                | downlink.Settled()
             ):
                 return None
             case _:

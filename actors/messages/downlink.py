@@ -47,11 +47,21 @@ class Close(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """For a media connection: stop serving this channel only, and close after the last. None: close now."""
 
 
-class Depart(msgspec.Struct, frozen=True, gc=False):
+class Depart(msgspec.Struct, Request[bool], NodeLocal, frozen=True, gc=False):
     """The server leaves: close the connection once what the device has sent is acknowledged.
 
-    Media connections stay.
+    Answered with whether it will be: media connections stay.
     """
+
+
+class Settle(msgspec.Struct, frozen=True, gc=False):
+    """The connection's own timer: have what was read stored, and close then."""
+
+
+class Settled(msgspec.Struct, NodeLocal, frozen=True, gc=False):
+    """All that this device has sent on the connection is stored, and acknowledged."""
+
+    device_id: int
 
 
 class StopServing(msgspec.Struct, NodeLocal, frozen=True, gc=False):
@@ -95,6 +105,8 @@ ConnectionMessage = (
     | ConfigureDecoder
     | Close
     | Depart
+    | Settle
+    | Settled
     | StopServing
     | Transmit
     | CheckDeadlines

@@ -99,6 +99,12 @@ class PositionReported(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     connection: Ref[ConnectionMessage]
 
 
+class TellStored(msgspec.Struct, NodeLocal, frozen=True, gc=False):
+    """Send `Settled` to the connection once all that the device has reported before is stored."""
+
+    connection: Ref[ConnectionMessage]
+
+
 class Reported(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """The device answered a command or a query, or uploaded a file."""
 
@@ -239,6 +245,7 @@ class CheckStatus(msgspec.Struct, frozen=True, gc=False):
 DeviceMessage = (
     PositionReported
     | DeviceSeen
+    | TellStored
     | Connected
     | Disconnected
     | AttachConnection

@@ -2,20 +2,21 @@
 
 import logging
 import math
+from contextlib import suppress
 
 import trio
 
 from motorpool.actors.gateway.machine_load import ServerLoad
-from motorpool.actors.messages.downlink import CONNECTION, Depart
+from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage, Depart
 from motorpool.api.http.departure import Departure
-from motorpool.runtime import System
+from motorpool.runtime import ActorError, Ref, System
 
 LEAVE_SECONDS = 60.0
 """A server has left after this time at the latest."""
 SHARE, LEAST = 0.02, 10
 """Connections of devices that are closed each second: this fraction of them, and at least this number."""
-LAST_SECONDS = 2.0
-"""From the last connections that are to be closed until they are (device_connection.py: DEPART_SECONDS)."""
+LAST_SECONDS = 12.0
+"""The last connections that are to be closed are by then (device_connection.py: DEPART_LIMIT_SECONDS)."""
 ANSWER_SECONDS = 5.0
 """For clients to ask once more on a connection that is kept alive, and learn that it is the last time."""
 LOOK_SECONDS = 0.1
@@ -47,10 +48,14 @@ async def _send_devices_away(system: System) -> None:
     keys = system.keys(CONNECTION)
     each_second = max(LEAST, math.ceil(len(keys) * SHARE))
     _log.info("%d connections are closed, %d a second", len(keys), each_second)
+    departing: list[Ref[ConnectionMessage]] = []
     for start in range(0, len(keys), each_second):
         for key in keys[start : start + each_second]:
             connection = system.ref(CONNECTION, key)
-            if connection.alive:
-                connection.offer(Depart())
+            with suppress(ActorError):
+                if connection.alive and await connection.ask(Depart()):
+                    departing.append(connection)
         await trio.sleep(1.0)
-    await trio.sleep(LAST_SECONDS)
+    with trio.move_on_after(LAST_SECONDS):
+        while any(each.alive for each in departing):  # noqa: ASYNC110 - as in `leave`
+            await trio.sleep(LOOK_SECONDS)

@@ -8,7 +8,7 @@ import trio
 from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.devices.device_session import REASON
-from motorpool.actors.devices.position_writer import POSITION_WRITER
+from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.directory import DeviceStatusChanged
 from motorpool.actors.messages.downlink import (
@@ -19,6 +19,7 @@ from motorpool.actors.messages.downlink import (
     DeliverInResponse,
     EncodingRefused,
     Reannounce,
+    Settled,
     StopServing,
     Transmit,
 )
@@ -50,6 +51,7 @@ from motorpool.actors.messages.uplink import (
     Reported,
     SendCommand,
     SetAccumulators,
+    TellStored,
 )
 from motorpool.actors.rules.times import UNKNOWN_FIX_TIME
 from motorpool.actors.video.media_requests import MediaRequested
@@ -118,6 +120,19 @@ class TestPositions:
                 accuracy=5.0,
                 attributes={"sat": 9, "distance": 0.0, "totalDistance": 0.0, "motion": True},
             )
+
+    async def test_it_is_told_behind_what_was_reported_when_that_is_stored(
+        self, make_device, device_harness, time
+    ):
+        row = await make_device()
+        async with device_harness() as running:
+            connection, _ = await running.connect(row)
+            await running.device(row).tell(said(fix(NOW), connection))
+            await running.device(row).tell(TellStored(connection))
+            await time.settle()
+            first, last = running.neighbours.writer.messages
+            assert isinstance(first, Append)
+            assert last == AppendEvents((), connection, settled=Settled(row.id))
 
     async def test_a_message_without_a_location_repeats_the_last_one(self, make_device, device_harness, time):
         row = await make_device()

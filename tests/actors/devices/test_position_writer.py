@@ -9,7 +9,7 @@ import trio
 from motorpool.actors.devices import position_writer
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents, PositionWriter
 from motorpool.actors.messages.conditions import DATABASE, POSITIONS_WAIT
-from motorpool.actors.messages.downlink import AcknowledgeStored
+from motorpool.actors.messages.downlink import AcknowledgeStored, Settled
 from motorpool.actors.messages.topics import EVENTS, POSITIONS
 from motorpool.runtime import ChildSpec, Deferred
 from motorpool.storage.devices import positions
@@ -140,6 +140,23 @@ async def test_a_report_without_a_position_is_acknowledged_after_those_before_it
         assert await acknowledged_receipts(probe, 3) == [1, 2, 3]
     assert await stored(database) == [0]
     assert [row.type for row in await events.TABLE.list(database)] == ["commandResult"]
+
+
+async def test_a_connection_is_told_that_all_is_stored_after_the_acknowledgements(
+    database, writing, neighbours
+):
+    async with writing() as (system, writer, _):
+        connection, probe = await neighbours.connect(system, 1)
+        async with locked_table(database):
+            writer.tell_nowait(Append(at(0), (), connection, 1))
+            writer.tell_nowait(AppendEvents((), connection, settled=Settled(7)))
+            writer.tell_nowait(Append(at(1), (), connection, 2))
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            assert probe.messages == []
+        await probe.receive()
+        await probe.receive()
+        assert probe.messages[-1] == Settled(7)
+        assert 1 in probe.messages[0].receipts
 
 
 async def test_a_reply_is_the_stored_position_after_it_is_published(database, writing):

@@ -29,6 +29,7 @@ from motorpool.actors.messages.downlink import (
     Depart,
     EncodingRefused,
     Reannounce,
+    Settled,
     StopServing,
     Transmit,
     Transmitted,
@@ -41,6 +42,7 @@ from motorpool.actors.messages.uplink import (
     Disconnected,
     PositionReported,
     Reported,
+    TellStored,
 )
 from motorpool.bench import traffic_recording
 from motorpool.bench.vehicles.jt808.platform_messages import (
@@ -932,25 +934,53 @@ class TestHub:
             assert peer.device_socket.closed
             await until(lambda: kinds(neighbours.devices[row.id]) == [Connected, Disconnected])
 
-    async def test_one_that_is_to_depart_is_acknowledged_what_was_read_and_reads_no_more(
+    async def test_one_that_is_to_depart_reads_no_more_and_ends_once_all_is_stored(
         self, make_device, line, neighbours, hub, monkeypatch
     ):
-        monkeypatch.setattr(device_connection, "DEPART_SECONDS", 0.2)
+        monkeypatch.setattr(device_connection, "DEPART_SECONDS", 0.1)
+        monkeypatch.setattr(device_connection, "SETTLE_SECONDS", 0.1)
+        monkeypatch.setattr(device_connection, "ANSWER_SECONDS", 0.1)
         row = await make_device()
         async with line(hub=hub) as peer:
             peer.socket.send(location(peer.terminal))
             await until(lambda: row.id in neighbours.devices)
             probe = neighbours.devices[row.id]
             await until(lambda: kinds(probe) == [Connected, PositionReported])
-            await peer.ref.tell(Depart())
+            receipt = probe.messages[-1].report.receipt
+            assert await peer.ref.ask(Depart())
             peer.socket.send(location(peer.terminal, 1))
-            await peer.ref.tell(AcknowledgeStored((probe.messages[-1].report.receipt,)))
+            # It asks again and again: a device that was busy has not heard it.
+            await until(lambda: kinds(probe)[2:] == [TellStored] * 3)
+            assert not peer.device_socket.closed
+            await peer.ref.tell(AcknowledgeStored((receipt,)))
+            await peer.ref.tell(Settled(row.id))
             (answer,) = peer.answers()
             assert answer.answered_id == 0x0200
-            assert not peer.device_socket.closed
             await until(lambda: peer.device_socket.closed)
             assert peer.device_socket.reason == "the server leaves"
-            await until(lambda: kinds(probe) == [Connected, PositionReported, Disconnected])
+            await until(lambda: kinds(probe)[-1] is Disconnected)
+            assert PositionReported not in kinds(probe)[2:]
+
+    async def test_one_that_is_to_depart_ends_although_nothing_can_be_stored(
+        self, make_device, line, neighbours, hub, monkeypatch
+    ):
+        monkeypatch.setattr(device_connection, "DEPART_SECONDS", 0.1)
+        monkeypatch.setattr(device_connection, "DEPART_LIMIT_SECONDS", 0.3)
+        row = await make_device()
+        async with line(hub=hub) as peer:
+            peer.socket.send(location(peer.terminal))
+            await until(lambda: row.id in neighbours.devices)
+            await until(lambda: kinds(neighbours.devices[row.id]) == [Connected, PositionReported])
+            await peer.ref.tell(Depart())
+            await until(lambda: peer.device_socket.closed)
+            assert peer.answers() == []
+
+    async def test_one_without_a_device_that_is_to_depart_ends(self, line, hub, monkeypatch):
+        monkeypatch.setattr(device_connection, "DEPART_SECONDS", 0.1)
+        monkeypatch.setattr(device_connection, "ANSWER_SECONDS", 0.1)
+        async with line(hub=hub) as peer:
+            await peer.ref.tell(Depart())
+            await until(lambda: peer.device_socket.closed)
 
     async def test_a_request_to_one_that_is_to_depart_is_answered(
         self, make_device, line, neighbours, hub, monkeypatch
@@ -963,7 +993,9 @@ class TestHub:
             probe = neighbours.devices[row.id]
             await until(lambda: kinds(probe) == [Connected, PositionReported])
             await peer.ref.tell(Depart())
-            await peer.ref.tell(AcknowledgeStored((probe.messages[-1].report.receipt,)))
+            await until(lambda: kinds(probe)[-1] is TellStored)
+            await peer.ref.tell(AcknowledgeStored((probe.messages[1].report.receipt,)))
+            await peer.ref.tell(Settled(row.id))
             assert peer.text().startswith(b"HTTP/1.1 200")
             await until(lambda: peer.device_socket.closed)
 

@@ -82,3 +82,39 @@ async def test_it_ends_although_a_request_does_not(system, autojump_clock):
     began = trio.current_time()
     await leave(system, trio.Event(), (), http)
     assert trio.current_time() - began == pytest.approx(module.LEAVE_SECONDS)
+
+
+async def test_it_waits_for_connections_that_depart_and_not_for_those_of_media(system, autojump_clock):
+    class Departing(Actor):
+        outlives_run = True
+
+        def handle(self, message):
+            if message == Depart():
+                self.context.after(8.0, "end")
+                return True
+            return self.context.leave()
+
+    class Media(Connection):
+        def handle(self, message):
+            super().handle(message)
+            return False
+
+    await system.start(CONNECTION, 1, Departing)
+    await system.start(CONNECTION, 2, lambda: Media([]))
+    began = trio.current_time()
+    await leave(system, trio.Event(), (), Departure())
+    assert trio.current_time() - began == pytest.approx(8.0, abs=0.2)
+    assert [each for each in (1, 2) if system.ref(CONNECTION, each).alive] == [2]
+
+
+async def test_it_waits_for_no_connection_that_goes_on_for_ever(system, autojump_clock):
+    class Stuck(Actor):
+        outlives_run = True
+
+        def handle(self, message):
+            return True
+
+    await system.start(CONNECTION, 1, Stuck)
+    began = trio.current_time()
+    await leave(system, trio.Event(), (), Departure())
+    assert trio.current_time() - began == pytest.approx(1.0 + module.LAST_SECONDS, abs=0.2)
