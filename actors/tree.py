@@ -98,6 +98,7 @@ from motorpool.actors.video.capture_records import CAPTURE_RECORDS, CaptureRecor
 from motorpool.actors.video.capture_retention import CaptureRetention
 from motorpool.actors.video.decoders import DECODERS, Decoders
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS, MediaRequests
+from motorpool.actors.video.moving import OtherServers
 from motorpool.actors.video.playback import playback_spec
 from motorpool.actors.video.renditions import RENDITION_WORKER, RenditionWorker, rendition_spec
 from motorpool.actors.video.segment_store import segment_store_spec
@@ -141,6 +142,7 @@ def fleet_tree(
     record: Path | None = None,
     console_url: str = "",
     ports: SharedPorts | None = None,
+    others: OtherServers | None = None,
 ) -> SupervisorSpec:
     """Build the whole tree. `in_use` returns the settings that apply now, where they may be changed while the
     server runs. `services` (HTTP) start last and stop first; without `outgoing` no mail, text message or
@@ -148,7 +150,8 @@ def fleet_tree(
     the number of this server in the database (storage/database/nodes.py); `clustered` says that there may be
     others, which `link` reaches, if there is one, with a `home_finder`. The traffic of devices is recorded in
     the folder `record`; links in mails lead to `console_url`, where users find the console, and are left out
-    without it. `ports` are those that this server shares with others of its machine.
+    without it. `ports` are those that this server shares with others of its machine. With `others` live
+    streams move between the servers of a cluster.
 
     Raises:
         ValueError: the settings name an unknown protocol.
@@ -233,7 +236,13 @@ def fleet_tree(
             ChildSpec(kind=RULE_CACHE, factory=lambda: RuleCacheActor(rule_cache, database)),
             ChildSpec(kind=DEVICE_LOADER, factory=lambda: DeviceLoader(database, rule_cache)),
             *(
-                (ChildSpec(kind=HOMES, factory=lambda: Homes(database, node), mailbox_size=100_000),)
+                (
+                    ChildSpec(
+                        kind=HOMES,
+                        factory=lambda: Homes(database, node, moves_streams=others is not None),
+                        mailbox_size=100_000,
+                    ),
+                )
                 if clustered
                 else ()
             ),
@@ -262,7 +271,7 @@ def fleet_tree(
                     capture_spec(database, files.store, settings.captures),
                 ),
             ),
-            stream_spec(database, settings.video, clustered=clustered),
+            stream_spec(database, settings.video, clustered=clustered, node=node, others=others),
             DynamicSpec(
                 kind=SNAPSHOT,
                 name="snapshots",

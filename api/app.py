@@ -16,6 +16,7 @@ from motorpool.actors.messages.conditions import DATABASE, DISK, OPEN_FILES
 from motorpool.actors.upkeep.statistics import STATISTICS, RequestServed
 from motorpool.actors.words.record_json import encode
 from motorpool.api import metrics
+from motorpool.api.cluster import stream_moves
 from motorpool.api.engine.audit import record_refusal
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.openapi import describe
@@ -61,6 +62,7 @@ def create_app(context: ServerContext) -> Application:
     talk.add_talk_socket(app, context)
     console_files.add_console_routes(app, lambda: context.settings, context.settings.override)
     metrics.add_metrics_route(app, context, http_metrics)
+    stream_moves.add_move_routes(app, context)
 
     @app.errorhandler(Exception)
     async def handle_error(error: Exception) -> Response:

@@ -13,11 +13,13 @@ import trio
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import ApplyChanges, DeviceMoved, EverythingChanged
 from motorpool.actors.messages.homes import DeviceConnected, DeviceDisconnected, HomesMessage
+from motorpool.actors.messages.live_stream import STREAM, MoveStream
 from motorpool.actors.messages.uplink import DEVICE, ConnectedElsewhere
 from motorpool.runtime import Actor, Signal
 from motorpool.storage.cluster import homes
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
+from motorpool.storage.video import stream_marks
 
 BATCH = 1_000
 """Devices of one statement."""
@@ -27,9 +29,11 @@ RETRY_SECONDS = 1.0
 class Homes(Actor[HomesMessage]):
     """Writes connections and disconnections in batches, the last of each device."""
 
-    def __init__(self, database: Database, node: int) -> None:
+    def __init__(self, database: Database, node: int, *, moves_streams: bool = False) -> None:
+        """`moves_streams`: live streams that other servers have of a device that connects go on here."""
         self._database = database
         self._node = node
+        self._moves_streams = moves_streams
         self._unwritten: dict[int, bool] = {}
         """Whether each device is connected, oldest change first."""
         self._connected: set[int] = set()
@@ -95,6 +99,9 @@ class Homes(Actor[HomesMessage]):
             raise
         if moved:
             await publish_changes(self.context.system, *map(DeviceMoved, moved))
+        if connected and self._moves_streams:
+            for stream in await stream_marks.servers(self._database, self._node, connected):
+                self.context.system.ref(STREAM, stream).offer(MoveStream())
 
     async def _settle_moved(self) -> None:
         """Close the connections of devices that are connected elsewhere, and claim those that are not."""

@@ -149,9 +149,15 @@ class DeviceActor(Actor[DeviceMessage]):
             case uplink.Reported() | uplink.AlarmFileStored():
                 return self._reported(message)
             case Arrived():
-                return self.handle(message.message)
+                return self._handle_arrived(message.message)
             case _:
                 assert_never(message)
+
+    def _handle_arrived(self, message: DeviceMessage) -> object:
+        """Handle what another server has sent. Its streams have no camera that is connected to this one."""
+        if isinstance(message, uplink.SendCommand) and message.by_reader:
+            return uplink.CommandRefused("the device has moved to another server", offline=True)
+        return self.handle(message)
 
     def _leave_if_linked(self) -> None:
         """Let the next message look again for the server of a device that is not connected to this one."""

@@ -129,7 +129,8 @@ class DeviceCommands:
         if session.connection is None:
             if not (message.no_queue or message.attributes.get("noQueue") is True):
                 return self._queue_command(message)
-            if self._options.clustered:
+            # What readers need is decided by the server that the media go to.
+            if self._options.clustered and not message.by_reader:
                 return self._send_from_elsewhere(message)
             return CommandRefused("the device is offline", offline=True)
         if message.type in MEDIA_COMMANDS:

@@ -53,6 +53,9 @@ class Depart(msgspec.Struct, Request[bool], NodeLocal, frozen=True, gc=False):
     Answered with whether it will be: media connections stay.
     """
 
+    staying: frozenset[int] = frozenset()
+    """Devices whose connections stay for now."""
+
 
 class Settle(msgspec.Struct, frozen=True, gc=False):
     """The connection's own timer: have what was read stored, and close then."""

@@ -6,8 +6,10 @@ from enum import Enum, auto
 import msgspec
 
 from motorpool.actors.messages.publishing import PublisherMessage, Subscribe, Unsubscribe
+from motorpool.codecs.media.playlist_window import PlaylistWindow
 from motorpool.codecs.media.video_codec import VideoCodec
 from motorpool.runtime import Kind, NodeLocal, Request
+from motorpool.storage.cluster.homes import Home
 
 
 class HoldStream(msgspec.Struct, frozen=True, gc=False):
@@ -22,7 +24,50 @@ class ResumeStream(msgspec.Struct, frozen=True, gc=False):
     """A talk with the driver has ended, for which the device may have ended the stream."""
 
 
-class ReadPlaylist(msgspec.Struct, Request[str], frozen=True, gc=False):
+class StreamedBy(msgspec.Struct, frozen=True, gc=False):
+    """Another server answers reads of the stream, until this one has taken it over."""
+
+    home: Home
+
+
+class FormerLost(msgspec.Struct, frozen=True, gc=False):
+    """The server that answers for the stream has not answered: go on without it."""
+
+    node: int
+
+
+class MoveStream(msgspec.Struct, frozen=True, gc=False):
+    """The device has connected here, and another server has the stream: go on with it."""
+
+
+class StreamState(msgspec.Struct, frozen=True, gc=False):
+    """What another server goes on with."""
+
+    is_wanted: bool
+    """Whether the camera was started, and not stopped again."""
+    is_held: bool
+    """By `videoStart`."""
+
+
+class LetMove(msgspec.Struct, Request[StreamState], frozen=True, gc=False):
+    """Another server, that the device has connected to, is about to go on with the stream.
+
+    It is published here until `HandOver`, for as long as media come, and no command is sent for it.
+    """
+
+
+class IsLive(msgspec.Struct, Request[bool], frozen=True, gc=False):
+    """Whether media come, or another server is about to go on with the stream."""
+
+
+class HandOver(msgspec.Struct, Request[PlaylistWindow], NodeLocal, frozen=True, gc=False):
+    """Another server has media of the device: end the stream here, and return what can be fetched.
+
+    Its numbers are given back.
+    """
+
+
+class ReadPlaylist(msgspec.Struct, Request[str | StreamedBy], frozen=True, gc=False):
     """Return the live playlist; the first reader may start the stream and waits for its first segment."""
 
     start: bool = True
@@ -40,7 +85,7 @@ class WaitFailure(Enum):
     """It should have come by now."""
 
 
-class AwaitPlaylist(msgspec.Struct, Request[str | WaitFailure], frozen=True, gc=False):
+class AwaitPlaylist(msgspec.Struct, Request[str | WaitFailure | StreamedBy], frozen=True, gc=False):
     """Return the live playlist as soon as it holds this, or something after it (a blocking reload).
 
     Without a publisher it is answered as `ReadPlaylist`.
@@ -52,7 +97,7 @@ class AwaitPlaylist(msgspec.Struct, Request[str | WaitFailure], frozen=True, gc=
     """Part of the segment; None for the whole segment."""
 
 
-class ReadPart(msgspec.Struct, Request[bytes | None], NodeLocal, frozen=True, gc=False):
+class ReadPart(msgspec.Struct, Request[bytes | StreamedBy | None], NodeLocal, frozen=True, gc=False):
     """Return the bytes of a part; the next one is waited for.
 
     None when it has left the window, or does not come in time.
@@ -62,10 +107,22 @@ class ReadPart(msgspec.Struct, Request[bytes | None], NodeLocal, frozen=True, gc
     part: int
 
 
-class ReadSegment(msgspec.Struct, Request[bytes | None], NodeLocal, frozen=True, gc=False):
+class ReadSegment(msgspec.Struct, Request[bytes | StreamedBy | None], NodeLocal, frozen=True, gc=False):
     """Return the bytes of a segment; None when it has left the window or never was."""
 
     index: int
+
+
+LiveRead = ReadPlaylist | AwaitPlaylist | ReadPart | ReadSegment
+"""What players read."""
+LiveAnswer = str | bytes | WaitFailure | StreamedBy | None
+"""What is answered to that."""
+
+
+class ReadForOther(msgspec.Struct, Request[LiveAnswer], NodeLocal, frozen=True, gc=False):
+    """Answer what another server is asked, to which the device has gone on or is about to; start nothing."""
+
+    read: LiveRead
 
 
 class StreamKeyframe(msgspec.Struct, frozen=True, gc=False):
@@ -104,9 +161,15 @@ StreamMessage = (
     | AwaitPlaylist
     | ReadPlaylist
     | ReadKeyframe
+    | ReadForOther
     | HoldStream
     | ReleaseStream
     | ResumeStream
+    | MoveStream
+    | LetMove
+    | IsLive
+    | HandOver
+    | FormerLost
     | Subscribe
     | Unsubscribe
     | CheckStream

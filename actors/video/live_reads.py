@@ -33,6 +33,9 @@ class LiveReads:
         """Read this playlist from now on; who waits for the first segment waits for its first one."""
         self._playlist = playlist
         self._pacing = ReloadPacing()
+        if len(playlist):
+            # Its readers have begun with another server's.
+            self._pacing.note_listed(0.0, self._context.clock.monotonic(), first=False)
 
     def expire(self) -> None:
         """Answer reads that are timed out, and look again when the next one is."""

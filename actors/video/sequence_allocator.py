@@ -4,6 +4,8 @@ That holds for several servers on one database as well.
 """
 
 from motorpool.runtime.actor import ActorLog
+from motorpool.storage.cluster import homes
+from motorpool.storage.cluster.homes import Home
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.video import stream_marks
@@ -45,6 +47,31 @@ class SequenceAllocator:
         self._stored = (self._reserved,)
         return first
 
+    async def note_server(self, node: int) -> None:
+        """Let the other servers know that this one, `node`, has the stream."""
+        try:
+            await stream_marks.note_server(self._database, *self._key[:2], self._stored, node)
+        except StorageError as error:
+            self._log.warning("another server will not find the stream here: %s", error)
+
+    async def forget_server(self, node: int) -> None:
+        """Let the other servers know that this one, `node`, has nothing of the stream any more."""
+        try:
+            await stream_marks.forget_server(self._database, *self._key[:2], node)
+        except StorageError as error:
+            self._log.warning("another server may look for the stream here: %s", error)
+
+    async def other_server(self, node: int) -> Home | None:
+        """Return another server than `node` that has the stream, if one has that responds."""
+        device_id, channel, _ = self._key
+        try:
+            found = await stream_marks.servers(self._database, node, [device_id])
+            number = found.get((device_id, channel))
+            home = None if number is None else await homes.server(self._database, number)
+        except StorageError:
+            return None
+        return home if home is not None and home.responds else None
+
     async def are_latest(self) -> bool:
         """Whether no other server has reserved numbers since; True while the database cannot be asked."""
         try:
@@ -63,7 +90,11 @@ class SequenceAllocator:
             raise NumbersTaken(f"another server has a playlist of device {self._key[0]} and its channel")
 
     async def save(self, next_index: int, next_discontinuity: int) -> None:
-        """Save the next numbers, at an orderly end, unless another server has reserved some."""
+        """Save the next numbers, at an orderly end, unless another server has reserved some.
+
+        There is no room then until `reserve`.
+        """
+        self._reserved = next_index
         await self._replace(next_index, next_discontinuity)
 
     async def _replace(self, next_index: int, next_discontinuity: int) -> bool:

@@ -5,7 +5,8 @@ never ends segments or moves the window (docs/decisions/0024). The first reader 
 may start the camera, which stops when nobody has read for a while; `videoStart` holds it until `videoStop`.
 
 In a cluster the device may have streamed at another server meanwhile: a stream that begins anew there begins
-above the numbers of the other one, since playlists only grow.
+above the numbers of the other one, since playlists only grow. If the other one lives, the stream moves from
+there (actors/video/moving.py).
 """
 
 from collections.abc import Callable, Coroutine
@@ -19,15 +20,23 @@ from motorpool.actors.messages.live_stream import (
     AwaitPlaylist,
     CheckStream,
     ExpireReads,
+    FormerLost,
+    HandOver,
     HoldStream,
+    IsLive,
+    LetMove,
+    MoveStream,
+    ReadForOther,
     ReadKeyframe,
     ReadPart,
     ReadPlaylist,
     ReadSegment,
     ReleaseStream,
     ResumeStream,
+    StreamedBy,
     StreamKeyframe,
     StreamMessage,
+    StreamState,
 )
 from motorpool.actors.messages.publishing import (
     SERVER_STOPPED,
@@ -40,6 +49,7 @@ from motorpool.actors.messages.publishing import (
 )
 from motorpool.actors.video.camera_control import CameraControl
 from motorpool.actors.video.live_reads import LiveReads
+from motorpool.actors.video.moving import MOVED, Moving, OtherServers
 from motorpool.actors.video.segment_builder import SegmentBuilder
 from motorpool.actors.video.sequence_allocator import FIRST_INDEX_OF_PARTS, SequenceAllocator
 from motorpool.actors.video.settings import VideoSettings
@@ -48,6 +58,7 @@ from motorpool.actors.video.subscribers import Subscribers
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.muxer import Segment
 from motorpool.codecs.media.playlist import LivePlaylist
+from motorpool.codecs.media.playlist_window import PlaylistWindow
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.runtime import Actor, Clock, DynamicSpec, Ref
 from motorpool.storage.database.database import Database
@@ -56,20 +67,39 @@ CLOSE_SECONDS = 5.0
 """For a device to close its media connection by itself after `videoStop`."""
 CHECK_SECONDS = 5.0
 """Between two checks of what ends by time."""
-MayBegin = Publish | HoldStream | Subscribe | ReadPlaylist | ReadKeyframe
-"""What may begin the stream."""
+MayBegin = (
+    Publish
+    | HoldStream
+    | Subscribe
+    | ReadPlaylist
+    | AwaitPlaylist
+    | ReadPart
+    | ReadSegment
+    | ReadKeyframe
+    | MoveStream
+)
+"""What may begin the stream, or needs what another server has of it."""
 
 
 class Stream(Actor[StreamMessage]):
     """One channel of one device."""
 
     def __init__(
-        self, key: tuple[int, int], database: Database, settings: VideoSettings, *, clustered: bool
+        self,
+        key: tuple[int, int],
+        database: Database,
+        settings: VideoSettings,
+        *,
+        clustered: bool,
+        node: int = 0,
+        others: OtherServers | None = None,
     ) -> None:
         self._device_id, self._channel = key
         self._database = database
         self._settings = settings
         self._clustered = clustered
+        self._node = node
+        self._others = others
         # Made by `start`; the numbers continue those in the database.
         self._clock: Clock
         self._camera: CameraControl
@@ -86,6 +116,8 @@ class Stream(Actor[StreamMessage]):
         self._publisher_left_at = 0.0
         self._read_at = 0.0
         self._reads: LiveReads
+        self._moving: Moving | None = None
+        """With other servers that can be asked."""
 
     async def start(self) -> None:
         """Continue above the numbers of any earlier actor of this channel."""
@@ -94,14 +126,28 @@ class Stream(Actor[StreamMessage]):
         self._camera = CameraControl(context, self._device_id, self._channel, settings.start_seconds)
         self._builder = SegmentBuilder(self._subscribers, SoundTranscoder(context.system), context.log)
         self._numbers = SequenceAllocator(self._database, self._device_id, self._channel, "live", context.log)
-        self._reads = LiveReads(context, lambda: self._publisher is not None)
+        self._reads = LiveReads(context, lambda: self._is_live)
+        if self._others is not None:
+            key = self._device_id, self._channel
+            self._moving = Moving(key, self._node, self._others, context.system, context.clock)
         await self._begin_playlist()
         context.every(CHECK_SECONDS, CheckStream())
 
     async def _begin_playlist(self) -> None:
-        """Begin an empty playlist with numbers that no stream of the channel has had."""
+        """Begin an empty playlist with numbers that no stream of the channel has had.
+
+        While another server has the stream there is nothing to number.
+        """
+        if self._moving is not None and await self._moving.find_former(self._numbers):
+            self._make_playlist(0, 0)
+        else:
+            self._make_playlist(*await self._numbers.load())
+
+    def _make_playlist(
+        self, next_index: int, first_discontinuity: int, window: PlaylistWindow | None = None
+    ) -> None:
+        """Make the playlist, with what it goes on with."""
         settings = self._settings
-        next_index, first_discontinuity = await self._numbers.load()
         self._first_index = max(next_index, FIRST_INDEX_OF_PARTS if settings.part_seconds else 0)
         self._playlist = LivePlaylist(
             settings.window_segments,
@@ -110,6 +156,8 @@ class Stream(Actor[StreamMessage]):
             first_discontinuity=first_discontinuity,
             part_seconds=settings.part_seconds,
         )
+        if window is not None:
+            self._playlist.go_on_with(window)
         self._reads.begin(self._playlist)
         self._segmenter = Segmenter(
             settings.segment_seconds,
@@ -123,7 +171,12 @@ class Stream(Actor[StreamMessage]):
         self._publisher = None  # readers wait for nothing more of it
         self._reads.pending.answer_all()
         self._end_subscriptions(SERVER_STOPPED, interrupted=True)
+        await self._give_back_numbers()
+
+    async def _give_back_numbers(self) -> None:
         await self._numbers.save(self._playlist.next_index, self._playlist.next_discontinuity)
+        if self._moving is not None:
+            await self._numbers.forget_server(self._node)
 
     def may_leave(self) -> bool:
         """Not while anybody publishes, holds, subscribes or waits."""
@@ -137,12 +190,18 @@ class Stream(Actor[StreamMessage]):
         return self._handle(message)
 
     async def _handle_above_others(self, message: StreamMessage) -> object:
-        if not await self._numbers.are_latest():
+        moving = self._moving
+        is_current = moving is not None and moving.former is not None and not moving.is_overdue
+        if not is_current and not await self._numbers.are_latest():
             if self._has_published:
                 self._reads.pending.answer_all()
             await self._begin_playlist()
         outcome = self._handle(message)
-        return await outcome if isinstance(outcome, Coroutine) else outcome
+        if isinstance(outcome, Coroutine):
+            outcome = await outcome
+        if moving is not None and isinstance(message, Publish) and self._publisher is not None:
+            await self._numbers.note_server(self._node)
+        return outcome
 
     def _handle(self, message: StreamMessage) -> object:
         """Handle a message; media first, as most are."""
@@ -150,8 +209,7 @@ class Stream(Actor[StreamMessage]):
             case UnitsPublished():
                 return self._units_published(message)
             case ReadSegment():
-                self._read_at = self._clock.monotonic()
-                return self._playlist.get(message.index)
+                return self._read_segment(message)
             case ReadPart():
                 return self._read_part(message)
             case AwaitPlaylist():
@@ -170,6 +228,18 @@ class Stream(Actor[StreamMessage]):
                 return self._release()
             case ResumeStream():
                 return self._resume()
+            case ReadForOther():
+                return self._read_for_other(message)
+            case MoveStream():
+                return self._move()
+            case LetMove():
+                return self._let_move()
+            case IsLive():
+                return self._is_live
+            case HandOver():
+                return self._hand_over()
+            case FormerLost():
+                return self._lose_former(message.node)
             case Subscribe():
                 return self._subscribe(message)
             case Unsubscribe():
@@ -188,6 +258,10 @@ class Stream(Actor[StreamMessage]):
         )
         if not is_accepted or (message.is_retry and self._publisher not in (None, message.connection)):
             return False
+        if self._moving is not None:
+            self._moving.stay()
+            if self._moving.former is not None:
+                return self._take_over_then_publish(self._moving, message)
         if self._publisher is not None and self._publisher != message.connection:
             self._close_publisher("replaced by a newer media connection of the same channel")
         self._publisher = message.connection
@@ -201,6 +275,18 @@ class Stream(Actor[StreamMessage]):
     async def _then_true(self, appending: Coroutine[Any, Any, None]) -> bool:
         await appending
         return True
+
+    async def _take_over_then_publish(self, moving: Moving, message: Publish) -> object:
+        """Go on with the playlist of the server where the stream was, if it has given back its numbers."""
+        window = await moving.take()
+        numbers = await self._numbers.load()
+        if window is not None and window.next_index != numbers[0]:
+            self.context.log.warning("the stream begins anew: another server has begun it meanwhile")
+            window = None
+        self._make_playlist(*numbers, window)
+        self._reads.pending.settle(self._clock.monotonic())
+        outcome = self._publish(message)
+        return await outcome if isinstance(outcome, Coroutine) else outcome
 
     def _publisher_left(self, message: PublisherLeft) -> object:
         if self._publisher != message.connection:
@@ -256,6 +342,31 @@ class Stream(Actor[StreamMessage]):
 
     # Readers
 
+    @property
+    def _is_live(self) -> bool:
+        """Whether something more is expected to be listed soon, here or by the server that takes it over."""
+        return self._publisher is not None or (self._moving is not None and self._moving.leaves)
+
+    def _streamed_by(self) -> StreamedBy | None:
+        """Return the other server that answers reads."""
+        former = None if self._moving is None else self._moving.former
+        return None if former is None else StreamedBy(former)
+
+    def _read_segment(self, message: ReadSegment) -> object:
+        self._read_at = self._clock.monotonic()
+        return self._streamed_by() or self._playlist.get(message.index)
+
+    def _read_for_other(self, message: ReadForOther) -> object:
+        self._read_at = self._clock.monotonic()
+        read = message.read
+        match read:
+            case ReadPlaylist():
+                return self._playlist_or_wait(read.wait_seconds)
+            case AwaitPlaylist():
+                return self._await_playlist(read, start=False)
+            case _:
+                return self._handle(read)
+
     def _read_playlist(self, message: ReadPlaylist) -> object:
         self._read_at = self._clock.monotonic()
         if message.start and self._may_start():
@@ -264,13 +375,15 @@ class Stream(Actor[StreamMessage]):
 
     def _may_start(self) -> bool:
         """Whether a reader may start the camera: not again while its media may yet come."""
-        return self._publisher is None and self._settings.autostart and not self._camera.is_starting
+        return not self._is_live and self._settings.autostart and not self._camera.is_starting
 
     async def _start_then(self, read: Callable[[], object]) -> object:
         await self._camera.start()
         return read()
 
     def _playlist_or_wait(self, seconds: float | None) -> object:
+        if (streamed := self._streamed_by()) is not None:
+            return streamed
         if seconds == 0 or not self._expects_media():
             return self._playlist.render()
         return self._reads.read_playlist(self._settings.start_seconds if seconds is None else seconds)
@@ -278,15 +391,15 @@ class Stream(Actor[StreamMessage]):
     def _expects_media(self) -> bool:
         return self._publisher is not None or self._camera.started_at is not None
 
-    def _await_playlist(self, message: AwaitPlaylist) -> object:
-        if self._publisher is None or not len(self._playlist):
-            return self._read_playlist(ReadPlaylist())
+    def _await_playlist(self, message: AwaitPlaylist, *, start: bool = True) -> object:
+        if not self._is_live or not len(self._playlist):
+            return self._read_playlist(ReadPlaylist(start))
         self._read_at = self._clock.monotonic()
         return self._reads.await_playlist(message)
 
     def _read_part(self, message: ReadPart) -> object:
         self._read_at = self._clock.monotonic()
-        return self._reads.read_part(message)
+        return self._streamed_by() or self._reads.read_part(message)
 
     def _read_keyframe(self, message: ReadKeyframe) -> object:
         if not message.start:
@@ -338,6 +451,49 @@ class Stream(Actor[StreamMessage]):
         is_wanted = self._camera.is_held or bool(self._subscribers) or is_read
         return self._camera.start() if is_wanted and self._publisher is None else None
 
+    # Moves
+
+    async def _move(self) -> None:
+        """Have the camera send its media here, if it is wanted at the server where the stream is."""
+        moving = self._moving
+        if moving is None or moving.former is None:
+            return
+        former = moving.former
+        state = await moving.let_move()
+        if state is None:
+            await self._lose_former(former.node)
+        elif state.is_wanted:
+            self.context.log.info("it moves here from server %d", former.node)
+            self._camera.is_held = self._camera.is_held or state.is_held
+            if not self._camera.is_starting:
+                await self._camera.start()
+
+    async def _lose_former(self, node: int) -> None:
+        if self._moving is not None and self._moving.lose(node):
+            self.context.log.warning("server %d does not answer: the stream begins anew here", node)
+            await self._begin_playlist()
+
+    def _let_move(self) -> StreamState:
+        if self._moving is not None:
+            self._moving.let_go()
+        return StreamState(self._camera.started_at is not None, self._camera.is_held)
+
+    async def _hand_over(self) -> PlaylistWindow:
+        appending = self._append(self._segmenter.flush())
+        if appending is not None:
+            await appending
+        self._close_publisher(MOVED)
+        self._camera.is_held, self._camera.close_at = False, None
+        self._camera.note_stopped()
+        self._end_subscriptions(MOVED)
+        window = self._playlist.window()
+        await self._give_back_numbers()
+        if self._moving is not None:
+            self._moving.stay()
+        self._reads.pending.answer_all()
+        self.context.log.info("another server goes on with it")
+        return window
+
     def _end_subscriptions(self, reason: str, *, interrupted: bool = False) -> None:
         if self._subscribers:
             self._subscribers.end(StreamEnded(reason, self._segmenter.peek(), interrupted))
@@ -379,15 +535,21 @@ class Stream(Actor[StreamMessage]):
 
 
 def stream_spec(
-    database: Database, settings: VideoSettings, *, clustered: bool = False
+    database: Database,
+    settings: VideoSettings,
+    *,
+    clustered: bool = False,
+    node: int = 0,
+    others: OtherServers | None = None,
 ) -> DynamicSpec[tuple[int, int], StreamMessage]:
     """Return the spec of the live streams: an actor for each channel, started by the first message to it.
 
-    `clustered` says whether devices may have streamed at other servers.
+    `clustered` says whether devices may have streamed at other servers than this one, `node`; with `others`
+    streams move from there.
     """
     return DynamicSpec(
         kind=STREAM,
         name="streams",
-        factory=lambda key: Stream(key, database, settings, clustered=clustered),
+        factory=lambda key: Stream(key, database, settings, clustered=clustered, node=node, others=others),
         idle_seconds=300.0,
     )

@@ -45,6 +45,14 @@ async def answer_of_home(
     return _response(answer)
 
 
+async def answer_of_stream(call: Call, server: Home, device_id: int, *, query: str) -> Response | None:
+    """Return the answer of a server that had the stream of a device; None if it does not answer."""
+    request = HomeRequest(server, device_id, _payer(call), _path(call, query))
+    answer = await call.context.system.ref(HOME_REQUESTS).ask(request, seconds=ANSWER_SECONDS)
+    await confirm_device(call, device_id)
+    return None if isinstance(answer, NoAnswer) else _response(answer)
+
+
 async def answer_of_server(call: Call, node: int) -> Response | None:
     """Return the answer of another server, which acts as the caller; None if this one is to answer.
 

@@ -119,7 +119,7 @@ class HomeRequests(Actor[HomeRequest]):
 
     def handle(self, message: HomeRequest) -> Answer | NoAnswer | Deferred[Answer | NoAnswer]:
         """Answer from memory, join a request that is under way, or send one."""
-        is_shared = not message.sender.user_id
+        is_shared = _is_shared(message)
         key: object = (message.home.node, message.path) if is_shared else object()
         answer = self._answers.get(key) if is_shared else None
         if answer is not None:
@@ -175,7 +175,7 @@ class HomeRequests(Actor[HomeRequest]):
                 answer = await self._exchange(request)
         finally:
             self._forget(under_way)
-        if isinstance(answer, Answer) and not request.sender.user_id and answer.status == 200:
+        if isinstance(answer, Answer) and _is_shared(request) and answer.status == 200:
             is_constant = "immutable" in answer.headers.get("cache-control", "")
             self._answers.keep(under_way.key, answer, KEEP_SECONDS if is_constant else PLAYLIST_SECONDS)
         for reply in under_way.replies:
@@ -247,6 +247,11 @@ class HomeRequests(Actor[HomeRequest]):
                 if each.request.home.node not in responding:
                     each.scope.cancel()
             self._down_until = {node: until for node, until in self._down_until.items() if until > now}
+
+
+def _is_shared(request: HomeRequest) -> bool:
+    """Whether all who ask alike get the same answer."""
+    return request.method == "GET" and not request.sender.user_id
 
 
 def _limits(request: HomeRequest) -> dict[tuple[str, *tuple[int, ...]], int]:

@@ -19,6 +19,8 @@ PATHS = ("/api/stream/", "/api/playbacks", "/api/captures")
 SHARED_PATH = "/api/stream/"
 """Reads below this path are also served without a user: the asking server has checked the rights of all who
 get the answer."""
+MOVE_ACTIONS = ("letmove", "handover")
+"""Ends of the paths below SHARED_PATH to which servers post for themselves (api/cluster/stream_moves.py)."""
 METRICS_PATH = "/metrics"
 """Served likewise: the asking server gives it to those who may read its own."""
 _SCOPE_KEY = "motorpool.sender"
@@ -55,11 +57,7 @@ class NodeGate:
         shown = headers.get(KEY_HEADER.lower().encode(), b"")
         sender = _read_sender(headers.get(CALLER_HEADER.lower().encode(), b"{}"))
         # A socket is nobody's but its user's.
-        is_shared = (
-            scope["type"] == "http"
-            and scope["method"] == "GET"
-            and (scope["path"].startswith(SHARED_PATH) or scope["path"] == METRICS_PATH)
-        )
+        is_shared = scope["type"] == "http" and _is_shared(scope["method"], scope["path"])
         if (
             not hmac.compare_digest(shown, self._key)
             or not (scope["path"].startswith(PATHS) or scope["path"] == METRICS_PATH)
@@ -76,6 +74,13 @@ class NodeGate:
         if client := headers.get(CLIENT_HEADER.lower().encode()):
             changed["client"] = (client.decode("latin-1"), 0)
         await self._app(cast("Scope", changed), receive, send)
+
+
+def _is_shared(method: str, path: str) -> bool:
+    """Whether a server may request this for itself."""
+    if method == "POST":
+        return path.startswith(SHARED_PATH) and path.endswith(tuple(f"/{each}" for each in MOVE_ACTIONS))
+    return method == "GET" and (path.startswith(SHARED_PATH) or path == METRICS_PATH)
 
 
 def _read_sender(text: bytes) -> Sender | None:

@@ -8,6 +8,8 @@ import trio
 
 from motorpool.actors.gateway.machine_load import ServerLoad
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage, Depart
+from motorpool.actors.messages.live_stream import STREAM, IsLive
+from motorpool.actors.messages.playback import PLAYBACK, GetPlaybackState
 from motorpool.api.http.departure import Departure
 from motorpool.runtime import ActorError, Ref, System
 
@@ -20,13 +22,15 @@ LAST_SECONDS = 12.0
 ANSWER_SECONDS = 5.0
 """For clients to ask once more on a connection that is kept alive, and learn that it is the last time."""
 LOOK_SECONDS = 0.1
-"""Between two looks at requests in progress."""
+"""Between two looks at streams and at requests in progress."""
+PLAYBACK_SECONDS = 45.0
+"""Devices whose recordings are played stay for so long at most; then they have time to move as well."""
 
 _log = logging.getLogger(__name__)
 
 
 async def leave(system: System, leaving: trio.Event, loads: tuple[ServerLoad, ...], http: Departure) -> None:
-    """Accept no more, send the devices away little by little, and answer all requests.
+    """Accept no more, send devices away little by little, wait for streams that move, answer all requests.
 
     `leaving` is set for the device ports, `loads` let the other servers know.
     """
@@ -39,23 +43,59 @@ async def leave(system: System, leaving: trio.Event, loads: tuple[ServerLoad, ..
             nursery.start_soon(_send_devices_away, system)
             nursery.start_soon(trio.sleep, ANSWER_SECONDS)
         http.closing.set()
-        while http.in_progress():  # noqa: ASYNC110 - connections end in many places
+        # Both end in many places.
+        while await _any_stream(system) or http.in_progress():  # noqa: ASYNC110
             await trio.sleep(LOOK_SECONDS)
     _log.info("left, with %d requests in progress", http.in_progress())
 
 
 async def _send_devices_away(system: System) -> None:
+    """Those last whose recordings are played: these do not move."""
+    began = trio.current_time()
     keys = system.keys(CONNECTION)
     each_second = max(LEAST, math.ceil(len(keys) * SHARE))
     _log.info("%d connections are closed, %d a second", len(keys), each_second)
+    staying = await _playing(system)
     departing: list[Ref[ConnectionMessage]] = []
     for start in range(0, len(keys), each_second):
-        for key in keys[start : start + each_second]:
-            connection = system.ref(CONNECTION, key)
-            with suppress(ActorError):
-                if connection.alive and await connection.ask(Depart()):
-                    departing.append(connection)
+        departing += await _depart(system, keys[start : start + each_second], Depart(staying))
         await trio.sleep(1.0)
+    if staying:
+        until = began + PLAYBACK_SECONDS
+        while await _playing(system) and trio.current_time() < until:  # noqa: ASYNC110 - these are asked
+            await trio.sleep(1.0)
+        departing += await _depart(system, system.keys(CONNECTION), Depart())
     with trio.move_on_after(LAST_SECONDS):
         while any(each.alive for each in departing):  # noqa: ASYNC110 - as in `leave`
             await trio.sleep(LOOK_SECONDS)
+
+
+async def _depart(system: System, keys: list[int], message: Depart) -> list[Ref[ConnectionMessage]]:
+    """Have connections close; return those that will."""
+    departing = []
+    for key in keys:
+        connection = system.ref(CONNECTION, key)
+        with suppress(ActorError):
+            if connection.alive and await connection.ask(message):
+                departing.append(connection)
+    return departing
+
+
+async def _playing(system: System) -> frozenset[int]:
+    """Return the devices that send a recording."""
+    playing = set()
+    for key in system.keys(PLAYBACK):
+        with suppress(ActorError):
+            state = await system.ref(PLAYBACK, key).ask(GetPlaybackState())
+            if state is not None and state.status != "ENDED":
+                playing.add(key[0])
+    return frozenset(playing)
+
+
+async def _any_stream(system: System) -> bool:
+    """Return whether live streams are here that another server may go on with."""
+    for key in system.keys(STREAM):
+        with suppress(ActorError):
+            if await system.ref(STREAM, key).ask(IsLive()):
+                return True
+    return False

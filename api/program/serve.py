@@ -27,6 +27,7 @@ from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequests
 from motorpool.api.cluster.node_link import open_link
+from motorpool.api.cluster.stream_moves import OtherServers
 from motorpool.api.configuration.live import open_live_settings, settings_reader_spec
 from motorpool.api.http.departure import Departure
 from motorpool.api.http.listening_sockets import bind
@@ -258,6 +259,7 @@ async def _run_server(
                     record=record,
                     console_url=settings.public_url,
                     ports=None if supervised is None else supervised.ports,
+                    others=OtherServers() if clustered and nodes is not None else None,
                 )
             except ValueError as error:
                 raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None

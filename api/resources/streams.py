@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from email.utils import format_datetime
 from functools import partial, update_wrapper
-from typing import Annotated
+from typing import Annotated, cast
 
 import msgspec
 import trio
@@ -13,9 +13,14 @@ from motorpool.actors.messages.conditions import MEMORY
 from motorpool.actors.messages.live_stream import (
     STREAM,
     AwaitPlaylist,
+    FormerLost,
+    LiveAnswer,
+    LiveRead,
+    ReadForOther,
     ReadPart,
     ReadPlaylist,
     ReadSegment,
+    StreamedBy,
     WaitFailure,
 )
 from motorpool.actors.messages.playback import (
@@ -26,15 +31,17 @@ from motorpool.actors.messages.playback import (
 from motorpool.actors.video.segment_store import segment_path
 from motorpool.actors.video.snapshot import SnapshotFailed, read_snapshot
 from motorpool.api.access import confirm_device, require_device
-from motorpool.api.cluster.forwarding import answer_of_home
+from motorpool.api.cluster.forwarding import RETRY_SECONDS, answer_of_home, answer_of_stream
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.history import confirm_history, require_history
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
+from motorpool.api.http.node_gate import sender_of
 from motorpool.api.http.responses import as_bytes
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.codecs.media.containers import Container
 from motorpool.codecs.media.muxer import CONTAINERS
+from motorpool.runtime import Request
 
 OPERATIONS = Operations("stream")
 
@@ -102,18 +109,15 @@ async def get_live_playlist(call: Call) -> Response:
     wanted = call.query(Directives)
     if wanted.part is not None and wanted.msn is None:
         raise BadRequest("_HLS_part: of which segment? _HLS_msn is missing")
-    if (answer := await _answer_of_home(call, wanted.as_query)) is not None:
-        return answer
-    _require_memory(call, stream)
-    found: str | WaitFailure
+    question: ReadPlaylist | AwaitPlaylist
     if video.part_seconds and wanted.msn is not None:
-        question = AwaitPlaylist(wanted.msn, wanted.part)
-        found = await call.context.system.ref(STREAM, stream).ask(question, seconds=ASK_SECONDS)
+        question, patience = AwaitPlaylist(wanted.msn, wanted.part), ASK_SECONDS
     else:
-        patience = video.start_seconds + 5
         wait = None if wanted.wait is None else min(wanted.wait, video.start_seconds)
-        reading = ReadPlaylist(wait_seconds=wait)
-        found = await call.context.system.ref(STREAM, stream).ask(reading, seconds=patience)
+        question, patience = ReadPlaylist(wait_seconds=wait), video.start_seconds + 5
+    found = await _read_live(call, stream, question, patience, wanted.as_query)
+    if isinstance(found, Response):
+        return found
     await confirm_device(call, stream[0])
     match found:
         case WaitFailure.TOO_FAR_AHEAD:
@@ -121,7 +125,7 @@ async def get_live_playlist(call: Call) -> Response:
         case WaitFailure.TIMED_OUT:
             raise Unavailable("the camera sends nothing now")
         case _:
-            return as_bytes(found.encode(), PLAYLIST, FRESH)
+            return as_bytes(str(found).encode(), PLAYLIST, FRESH)
 
 
 @_file_operation("/stream/{deviceId}/{channel}/{index}.{part}")
@@ -131,12 +135,11 @@ async def get_live_part(container: Container, call: Call) -> Response:
     404 once it has left the window, and where there are no parts.
     """
     stream = await _stream_key(call)
-    if (answer := await _answer_of_home(call)) is not None:
-        return answer
-    question = ReadPart(call.path["index"], call.path["part"])
-    content = await call.context.system.ref(STREAM, stream).ask(question, seconds=ASK_SECONDS)
+    content = await _read_live(call, stream, ReadPart(call.path["index"], call.path["part"]))
+    if isinstance(content, Response):
+        return content
     await confirm_device(call, stream[0])
-    if content is None:
+    if not isinstance(content, bytes):
         raise ResourceNotFound("the part is not there")
     return as_bytes(content, container.media_type, FOR_EVER)
 
@@ -145,10 +148,10 @@ async def get_live_part(container: Container, call: Call) -> Response:
 async def get_live_segment(container: Container, call: Call) -> Response:
     """A segment of the live stream; 404 once it has left the window."""
     stream = await _stream_key(call)
-    if (answer := await _answer_of_home(call)) is not None:
-        return answer
-    content = await call.context.system.ref(STREAM, stream).ask(ReadSegment(call.path["index"]))
-    if content is None:
+    content = await _read_live(call, stream, ReadSegment(call.path["index"]))
+    if isinstance(content, Response):
+        return content
+    if not isinstance(content, bytes):
         raise ResourceNotFound("the segment is no longer there")
     return as_bytes(content, container.media_type, FOR_EVER)
 
@@ -240,6 +243,38 @@ def _require_memory(call: Call, stream: tuple[int, int]) -> None:
     system = call.context.system
     if system.conditions.find(MEMORY) is not None and stream not in system.keys(STREAM):
         call.require_memory()
+
+
+async def _read_live(
+    call: Call, stream: tuple[int, int], question: LiveRead, seconds: float = ASK_SECONDS, query: str = ""
+) -> LiveAnswer | Response:
+    """Return what the stream answers, or the response of another server."""
+    finder, system = call.context.home_finder, call.context.system
+    ref = system.ref(STREAM, stream)
+    is_forwarded = sender_of(call.request) is not None
+    if finder and is_forwarded and stream in system.keys(STREAM) and await finder.find(stream[0]):
+        # The device has gone on to another server, which takes the stream over once it has media.
+        found = await ref.ask(ReadForOther(question), seconds=seconds)
+        if not isinstance(found, StreamedBy):
+            return found
+    if (answer := await _answer_of_home(call, query)) is not None:
+        return answer
+    if isinstance(question, ReadPlaylist | AwaitPlaylist):
+        _require_memory(call, stream)
+    asked = cast("Request[LiveAnswer]", question)
+    found = await ref.ask(asked, seconds=seconds)
+    if not isinstance(found, StreamedBy):
+        return found
+    answer = await answer_of_stream(call, found.home, stream[0], query=query)
+    if answer is None:
+        await ref.tell(FormerLost(found.home.node))
+    # It may have been taken over meanwhile, with all that the other server had.
+    found = await ref.ask(asked, seconds=seconds)
+    if not isinstance(found, StreamedBy):
+        return found
+    if answer is None:
+        raise Unavailable("the stream moves to another server", RETRY_SECONDS)
+    return answer
 
 
 async def _answer_of_home(call: Call, query: str = "") -> Response | None:

@@ -13,6 +13,7 @@ from m3u8.model import Segment as Entry
 from motorpool.codecs.media.containers import Container
 from motorpool.codecs.media.muxer import MPEG_TS, Segment
 from motorpool.codecs.media.parts import GrowingSegment, Part
+from motorpool.codecs.media.playlist_window import PlaylistWindow, from_window, to_window
 
 _VERSION = 3
 """The first with fractions of a second in EXTINF."""
@@ -149,6 +150,35 @@ class LivePlaylist:
         if wanted and (self._map_index is None or wanted != self._initializations[self._map_index]):
             self._map_index = self.next_index
             self._initializations[self._map_index] = wanted
+
+    def window(self) -> PlaylistWindow:
+        """Return all that can be fetched, for another playlist to go on with; this one gets nothing more."""
+        growing, self._growing = self._growing, None
+        if growing is not None:
+            self._text = None
+            self._list(growing.join(), growing.started_at, tuple(growing.parts))
+        unlisted = sum(each.segment.discontinuity for each in self._unlisted)
+        return PlaylistWindow(
+            self.target_duration,
+            self.next_index,
+            self._discontinuities - unlisted,
+            tuple(
+                to_window(each.segment, each.started_at, each.parts)
+                for each in (*self._unlisted, *self._listed)
+            ),
+        )
+
+    def go_on_with(self, window: PlaylistWindow) -> None:
+        """Have the segments of another playlist before one's own: this one is empty.
+
+        Its first index is to be the next one of the other.
+        """
+        self.target_duration = max(self.target_duration, window.target_duration)
+        self.next_index = window.next_index - len(window.segments)
+        self._discontinuities = window.first_discontinuity
+        for kept in window.segments:
+            self._bytes += len(kept.data)
+            self._list(from_window(kept), kept.started_at, kept.parts)
 
     def get(self, index: int) -> bytes | None:
         """The file of a segment, also for a while after it left the list."""

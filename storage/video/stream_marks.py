@@ -2,10 +2,13 @@
 
 Numbers are reserved by one statement and given back only by who reserved them last: two servers never issue
 the same number of a stream.
+
+In a cluster the row of a live stream names the server that has its last segments, so that others find them.
 """
 
 from collections.abc import Collection
 
+from motorpool.storage.database import nodes
 from motorpool.storage.database.queries import Queries
 
 _RESERVE = """
@@ -24,6 +27,19 @@ _REPLACE = """
     select exists (select from replaced) or not exists (
         select from stream_marks where device_id = $1 and channel = $2 and kind = $3)
 """
+_NOTE = """
+    update stream_marks set node = $4
+    where device_id = $1 and channel = $2 and kind = 'live' and next_index = any($3::bigint[])
+"""
+_FORGET = """
+    update stream_marks set node = null
+    where device_id = $1 and channel = $2 and kind = 'live' and node = $3
+"""
+_ELSEWHERE = f"""
+    select channel, device_id, node from stream_marks
+    where device_id = any($2::bigint[]) and kind = 'live' and node <> $1
+        and {nodes.is_live("stream_marks.node")}
+"""  # noqa: S608 - constants
 
 
 async def reserve(q: Queries, device_id: int, channel: int, kind: str, count: int) -> tuple[int, int]:
@@ -65,3 +81,19 @@ async def holds(q: Queries, device_id: int, channel: int, kind: str, expected: C
         kind,
     )
     return found is None or found in expected
+
+
+async def note_server(q: Queries, device_id: int, channel: int, expected: Collection[int], node: int) -> None:
+    """Record that a server publishes a live stream, if its numbers are the latest, followed by `expected`."""
+    await q.execute(_NOTE, device_id, channel, list(expected), node)
+
+
+async def forget_server(q: Queries, device_id: int, channel: int, node: int) -> None:
+    """Record that a server has nothing of a live stream any more."""
+    await q.execute(_FORGET, device_id, channel, node)
+
+
+async def servers(q: Queries, node: int, device_ids: Collection[int]) -> dict[tuple[int, int], int]:
+    """Return which live servers but `node` have live streams of these devices, by device and channel."""
+    rows = await q.fetch(_ELSEWHERE, node, list(device_ids))
+    return {(row["device_id"], row["channel"]): row["node"] for row in rows}

@@ -31,6 +31,7 @@ from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResets
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequests
+from motorpool.api.cluster.stream_moves import OtherServers
 from motorpool.api.configuration.live import open_live_settings, settings_reader_spec
 from motorpool.api.http.asgi import Application
 from motorpool.api.http.listening_sockets import bind
@@ -276,6 +277,7 @@ async def start(
             home_finder=finder,
             files=files,
             console_url=chosen.public_url,
+            others=None if nodes is None else OtherServers(),
         )
         async with open_system(tree, clock=clock) as system:
             app = create_served_app(system).app

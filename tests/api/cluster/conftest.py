@@ -12,6 +12,7 @@ from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.messages.live_stream import STREAM, HoldStream
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
 from motorpool.actors.video.settings import VideoSettings
+from motorpool.api.cluster import stream_moves
 from motorpool.api.http.node_gate import NodeGate
 from motorpool.api.http.server import open_node_listener
 from motorpool.api.login_settings import ShareSettings
@@ -37,6 +38,13 @@ async def member(database, data, **settings):
     ):
         served.node, served.listener = node, listener
         yield served
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """Machines that are busy are waited for."""
+    for name in ("ASK_SECONDS", "HAND_OVER_SECONDS"):
+        monkeypatch.setattr(stream_moves, name, PATIENCE)
 
 
 @pytest.fixture

@@ -1,9 +1,12 @@
 """A server leaves: devices are sent away little by little, and requests are answered."""
 
+import msgspec
 import pytest
 import trio
 
 from motorpool.actors.messages.downlink import CONNECTION, Depart
+from motorpool.actors.messages.live_stream import STREAM, IsLive
+from motorpool.actors.messages.playback import PLAYBACK, GetPlaybackState, PlaybackRequested, PlaybackState
 from motorpool.api.http.departure import Departure
 from motorpool.api.program import leaving as module
 from motorpool.api.program.leaving import leave
@@ -17,10 +20,23 @@ class Connection(Actor):
 
     def __init__(self, asked):
         self.asked = asked
+        self.staying = []
 
     def handle(self, message):
-        assert message == Depart()
+        assert isinstance(message, Depart)
         self.asked.append(trio.current_time())
+        self.staying.append(message.staying)
+
+
+class Media(Actor):
+    """A stream or playback, as it answers."""
+
+    def __init__(self, answers):
+        self.answers = answers
+
+    def handle(self, message):
+        assert isinstance(message, IsLive | GetPlaybackState)
+        return self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
 
 
 class Load:
@@ -32,8 +48,12 @@ class Load:
 
 @pytest.fixture
 async def system():
-    spec = DynamicSpec(kind=CONNECTION, name="connections", restart=Restart.TEMPORARY)
-    async with open_system(SupervisorSpec(name="system", children=(spec,))) as opened:
+    specs = (
+        DynamicSpec(kind=CONNECTION, name="connections", restart=Restart.TEMPORARY),
+        DynamicSpec(kind=STREAM, name="streams"),
+        DynamicSpec(kind=PLAYBACK, name="playbacks"),
+    )
+    async with open_system(SupervisorSpec(name="system", children=specs)) as opened:
         yield opened
 
 
@@ -118,3 +138,27 @@ async def test_it_waits_for_no_connection_that_goes_on_for_ever(system, autojump
     began = trio.current_time()
     await leave(system, trio.Event(), (), Departure())
     assert trio.current_time() - began == pytest.approx(1.0 + module.LAST_SECONDS, abs=0.2)
+
+
+async def test_live_streams_are_waited_for_until_they_have_moved(system, autojump_clock):
+    answers = [True] * 20 + [False]
+    await system.start(STREAM, (7, 1), lambda: Media(answers))
+    began = trio.current_time()
+    await leave(system, trio.Event(), (), Departure())
+    assert answers == [False]
+    assert trio.current_time() - began == pytest.approx(module.ANSWER_SECONDS + 20 * module.LOOK_SECONDS)
+
+
+@pytest.mark.parametrize("seconds", [10, 1000])
+async def test_devices_whose_recordings_are_played_leave_last(system, autojump_clock, seconds):
+    asked = []
+    connection = Connection(asked)
+    await system.start(CONNECTION, 1, lambda: connection)
+    playing = PlaybackState(PlaybackRequested(None, None, 0), "RUNNING", None, 0.0, None)
+    ended = msgspec.structs.replace(playing, status="ENDED")
+    await system.start(PLAYBACK, (7, 1), lambda: Media([playing] * seconds + [ended]))
+    began = trio.current_time()
+    await leave(system, trio.Event(), (), Departure())
+    assert connection.staying == [frozenset({7}), frozenset()]
+    assert asked[1] - began == pytest.approx(min(seconds, module.PLAYBACK_SECONDS))
+    assert trio.current_time() - began < module.LEAVE_SECONDS

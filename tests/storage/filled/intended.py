@@ -299,6 +299,7 @@ CHANGES: dict[int, dict[str, Change]] = {
     },
     # Reports work them out anew.
     72: {"report_days": empty},
+    74: {"stream_marks": with_columns("stream_marks", node=None)},
 }
 """Migration -> table -> what the migration makes of it; what is not named stays as it was."""
 

@@ -1,0 +1,99 @@
+"""What servers of the cluster ask each other for live streams that move (actors/video/moving.py)."""
+
+from typing import TypeVar
+
+import msgspec
+import trio
+from quart import Response
+from quart import request as current_request
+from quart_trio import QuartTrio
+
+from motorpool.actors.messages.live_stream import STREAM, HandOver, LetMove, StreamState
+from motorpool.api.cluster.answer_cache import Answer
+from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequest
+from motorpool.api.http.errors import ResourceNotFound
+from motorpool.api.http.node_gate import MOVE_ACTIONS, SHARED_PATH, sender_of
+from motorpool.api.http.responses import as_bytes
+from motorpool.api.server_context import ServerContext
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.playlist_window import PlaylistWindow, decode_window, encode_window
+from motorpool.runtime import ActorError, System
+from motorpool.storage.cluster.homes import Home
+
+ASK_SECONDS = 5.0
+"""For another server to answer. The device's media wait meanwhile."""
+HAND_OVER_SECONDS = 4.0
+"""For a stream to end."""
+MESSAGE_PACK = "application/vnd.msgpack"
+LET_MOVE, HAND_OVER = MOVE_ACTIONS
+
+T = TypeVar("T")
+
+
+class OtherServers:
+    """Asks by HTTP (actors/video/moving.py: OtherServers)."""
+
+    async def let_move(self, system: System, home: Home, stream: tuple[int, int]) -> StreamState | None:
+        """Have a server let a stream move; None if it does not answer."""
+        content = await _post(system, home, stream, LET_MOVE)
+        try:
+            return None if content is None else msgspec.msgpack.decode(content, type=StreamState)
+        except msgspec.DecodeError:
+            return None
+
+    async def hand_over(self, system: System, home: Home, stream: tuple[int, int]) -> PlaylistWindow | None:
+        """Have a server end a stream, and return what it had; None if it does not answer."""
+        content = await _post(system, home, stream, HAND_OVER)
+        try:
+            return None if content is None else decode_window(content)
+        except CodecError:
+            return None
+
+
+async def _post(system: System, home: Home, stream: tuple[int, int], action: str) -> bytes | None:
+    device_id, channel = stream
+    path = f"{SHARED_PATH}{device_id}/{channel}/{action}"
+    try:
+        answer = await system.ref(HOME_REQUESTS).ask(
+            HomeRequest(home, device_id, 0, path, "POST"), seconds=ASK_SECONDS
+        )
+    except ActorError:
+        return None
+    return answer.body if isinstance(answer, Answer) and answer.status == 200 else None
+
+
+def add_move_routes(app: QuartTrio, context: ServerContext) -> None:
+    """Add what other servers of the cluster ask; nobody else may."""
+
+    async def move(device_id: str, channel: str, action: str) -> Response:
+        if sender_of(current_request) is None:
+            raise ResourceNotFound("there is no such resource")
+        try:
+            stream = int(device_id), int(channel)
+        except ValueError:
+            raise ResourceNotFound("there is no such stream") from None
+        system = context.system
+        if stream not in system.keys(STREAM):
+            raise ResourceNotFound("there is no such stream")
+        if action == LET_MOVE:
+            if context.home_finder is not None:
+                # It is at the server that asks.
+                context.home_finder.forget(stream[0])
+            state = await system.ref(STREAM, stream).ask(LetMove(), seconds=HAND_OVER_SECONDS)
+            content = msgspec.msgpack.encode(state)
+        else:
+            with trio.CancelScope(shield=True):
+                # Begun, it is finished: nobody has the numbers otherwise.
+                content = encode_window(
+                    await system.ref(STREAM, stream).ask(HandOver(), seconds=HAND_OVER_SECONDS)
+                )
+        return as_bytes(content, MESSAGE_PACK, {"Cache-Control": "no-store"})
+
+    for action in MOVE_ACTIONS:
+        app.add_url_rule(
+            f"{SHARED_PATH}<device_id>/<channel>/{action}",
+            f"stream_{action}",
+            move,
+            methods=["POST"],
+            defaults={"action": action},
+        )

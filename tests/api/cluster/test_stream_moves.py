@@ -1,0 +1,155 @@
+"""Live streams that move to another server of the cluster while they are viewed (docs/servers.md#video)."""
+
+import httpx
+import m3u8
+import pytest
+import trio
+from tests.api.cluster.conftest import film, requested
+from trio.testing import wait_all_tasks_blocked
+
+from motorpool.actors.messages.downlink import CONNECTION
+from motorpool.actors.messages.live_stream import STREAM, HoldStream, MoveStream
+from motorpool.actors.messages.publishing import Publish, PublisherLeft
+from motorpool.api.cluster import home_requests
+from motorpool.api.http.node_gate import KEY_HEADER, MOVE_ACTIONS
+from motorpool.storage.cluster import homes
+from motorpool.storage.video import stream_marks
+
+
+@pytest.fixture
+async def moving(servers, database, monkeypatch):
+    """Two servers: the device streams to the second, and has just connected to the first."""
+    monkeypatch.setattr(home_requests, "PLAYLIST_SECONDS", 0.0)
+    one, home = servers
+    await film(home, home.device_id, 0, 5)
+    await connect(database, one, servers)
+    return one, home
+
+
+async def connect(database, server, servers):
+    """The device connects to a server, which has its camera started."""
+    device_id = servers[1].device_id
+    await homes.claim(database, server.node, [device_id])
+    for each in servers:
+        each.context.home_finder.forget_all()
+    stream = server.context.system.ref(STREAM, (device_id, 1))
+    for message in (HoldStream(), MoveStream()):
+        await stream.tell(message)
+
+
+def listed(answer):
+    """Which segments a playlist lists, each with whether it follows a discontinuity."""
+    assert answer.status == 200, answer.text
+    playlist = m3u8.loads(answer.text)
+    named = [each for each in playlist.segments if each.uri]
+    assert [each.uri for each in named] == [
+        f"{playlist.media_sequence + number}.ts" for number in range(len(named))
+    ]
+    return [(int(each.uri.removesuffix(".ts")), bool(each.discontinuity)) for each in named]
+
+
+async def test_the_former_server_is_read_until_media_come_and_then_its_segments_are_taken_over(moving):
+    one, home = moving
+    path = f"/stream/{home.device_id}/1"
+    for server in moving:
+        assert listed(await server.admin.get(f"{path}/live.m3u8")) == [(1, False), (2, False)]
+    # Media go on coming there.
+    await film(home, home.device_id, 5, 2)
+    for server in moving:
+        assert listed(await server.admin.get(f"{path}/live.m3u8")) == [(1, False), (2, False), (3, False)]
+    segments = {number: (await one.admin.get(f"{path}/{number}.ts")).body for number in (1, 2, 3)}
+    part = (await one.admin.get(f"{path}/3.2.ts")).body
+    assert all(segments.values())
+    assert part
+    await film(one, home.device_id, 0, 5)
+    for server in moving:
+        # The fourth is what was open there.
+        assert listed(await server.admin.get(f"{path}/live.m3u8")) == [
+            (1, False),
+            (2, False),
+            (3, False),
+            (4, False),
+            (5, True),
+            (6, False),
+        ]
+        for number, content in segments.items():
+            assert (await server.admin.get(f"{path}/{number}.ts")).body == content
+        assert (await server.admin.get(f"{path}/3.2.ts")).body == part
+    # The former server has nothing of it any more.
+    leaving = home.context.system.ref(STREAM, (home.device_id, 1))
+    assert not await leaving.ask(Publish(home.context.system.ref(CONNECTION, 2), is_retry=True))
+
+
+async def test_what_players_wait_for_comes_from_the_new_server(moving, requests):
+    one, home = moving
+    path = f"/stream/{home.device_id}/1"
+    answers = {}
+
+    async def read(name):
+        answers[name] = await one.admin.get(f"{path}/{name}")
+
+    async with trio.open_nursery() as nursery:
+        for name in ("live.m3u8?_HLS_msn=4&_HLS_part=0", "live.m3u8?_HLS_msn=3&_HLS_part=3"):
+            nursery.start_soon(read, name)
+        await requested(requests)
+        await wait_all_tasks_blocked()
+        # As cameras do that are told to send elsewhere.
+        leaving = home.context.system.ref(STREAM, (home.device_id, 1))
+        await leaving.tell(PublisherLeft(home.context.system.ref(CONNECTION, 1)))
+        await wait_all_tasks_blocked(0.05)
+        assert not answers
+        await film(one, home.device_id, 0, 2)
+    for name, answer in answers.items():
+        assert answer.status == 200, name
+        assert "4.0.ts" in answer.text
+
+
+async def test_a_stream_begins_anew_if_the_former_server_does_not_answer(moving, monkeypatch):
+    one, home = moving
+    path = f"/stream/{home.device_id}/1"
+    assert listed(await one.admin.get(f"{path}/live.m3u8")) == [(1, False), (2, False)]
+
+    async def refuse(*_):
+        return home_requests.NoAnswer("it has ended")
+
+    monkeypatch.setattr(home_requests.HomeRequests, "_exchange", refuse)
+    # Nobody is refused: the reader waits for the new stream.
+    with trio.move_on_after(0.2):
+        await one.admin.get(f"{path}/live.m3u8")
+    await film(one, home.device_id, 0, 5)
+    numbers = listed(await one.admin.get(f"{path}/live.m3u8"))
+    assert numbers[0] == (1000, True)
+
+
+async def test_a_stream_begins_anew_if_the_former_server_ends_before_it_hands_it_over(moving, monkeypatch):
+    one, home = moving
+
+    async def refuse(*_):
+        return home_requests.NoAnswer("it has ended")
+
+    monkeypatch.setattr(home_requests.HomeRequests, "_exchange", refuse)
+    await film(one, home.device_id, 0, 5)
+    numbers = listed(await one.admin.get(f"/stream/{home.device_id}/1/live.m3u8"))
+    assert numbers[0] == (1000, True)
+
+
+async def test_servers_alone_may_move_streams(moving):
+    one, home = moving
+    for action in MOVE_ACTIONS:
+        path = f"/stream/{home.device_id}/1/{action}"
+        for client in (one.admin, home.admin, one.client()):
+            assert (await client.post(path)).status == 404
+        async with httpx.AsyncClient(base_url=home.listener.url) as client:
+            wrong = await client.post(f"/api{path}", headers={KEY_HEADER: one.listener.key})
+            assert wrong.status_code == 403
+            unknown = await client.post(
+                f"/api/stream/{home.device_id}/x/{action}", headers={KEY_HEADER: home.listener.key}
+            )
+            assert unknown.status_code == 404
+
+
+async def test_a_server_that_ends_is_not_asked_for_its_streams(moving, database):
+    _, home = moving
+    assert await stream_marks.servers(database, 0, [home.device_id]) == {(home.device_id, 1): home.node}
+    await database.execute("update nodes set state = 'dead' where id = $1", home.node)
+    assert await stream_marks.servers(database, 0, [home.device_id]) == {}
