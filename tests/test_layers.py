@@ -221,8 +221,10 @@ ROOMS: dict[str, dict[str, set[str]]] = {
             "roads",
             "scheduled.py",
             "server.py",
+            "target.py",
             "usage.py",
             "vehicles",
+            "viewer.py",
         },
         "simulate.py": {"demo", "replay.py", "target.py", "vehicles"},
         "vehicles": {"phone.py", "target.py"},
@@ -400,6 +402,7 @@ HISTORY = {
 }
 """What reads the past of devices (docs/permissions.md#history)."""
 OTHERWISE = {
+    "api/program/leaving.py": "looks whether recordings are played, and tells nobody",
     "api/resources/helpdesk/maintenance_reset.py": "reads the latest position alone",
     "api/resources/helpdesk/rule_trials.py": "for a CallViewer, who has the right",
     "api/resources/notification_trials.py": "for a CallViewer, who has the right",

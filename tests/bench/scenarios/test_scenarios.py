@@ -22,6 +22,7 @@ def test_every_scenario_has_a_title_for_the_list() -> None:
         "play",
         "registration",
         "reports",
+        "rolling",
         "schedules",
         "servers",
         "soak",
