@@ -17,6 +17,7 @@ import msgspec
 
 from motorpool.actors.reports.path import Path, PathState
 from motorpool.actors.rules.trip_detection import TrackPoint, Transition, TripSettings, TripState, advance
+from motorpool.actors.rules.window import Window
 
 TAIL = 64
 """Points behind the present one that are kept before those that no transition can reach are dropped."""
@@ -68,7 +69,12 @@ class Carry(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self.without_start(), max_speed=0.0, centimetres=0)
 
 
-_encoder = msgspec.json.Encoder()
+def decode_window(_type: type, points: object) -> Window[TrackPoint]:
+    """Return the window that `list` has made of one to encode it."""
+    return Window(msgspec.convert(points, list[TrackPoint]))
+
+
+_encoder = msgspec.json.Encoder(enc_hook=list)
 CARRIED: Final = TrackPoint(-1, datetime.fromisoformat("1970-01-01T00:00:00+00:00"), 0.0, 0.0)
 """Stands for the start of a segment that began before the present piece."""
 

@@ -16,7 +16,7 @@ import trio
 
 from motorpool.actors.reports.days import TICK, Piece, pieces
 from motorpool.actors.reports.figures import EndPoint, end_point
-from motorpool.actors.reports.segments import Carry, Segment, Segmenter
+from motorpool.actors.reports.segments import Carry, Segment, Segmenter, decode_window
 from motorpool.actors.reports.sources import Sources
 from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance
 from motorpool.storage.database.database import Database
@@ -119,10 +119,10 @@ class _Dropped(Exception):
     """What was kept has been dropped since it was looked up."""
 
 
-_encoder = msgspec.msgpack.Encoder()
+_encoder = msgspec.msgpack.Encoder(enc_hook=list)
 _decoder = msgspec.msgpack.Decoder(_Record)
-_state_decoder = msgspec.msgpack.Decoder(TripState)
-_carry_decoder = msgspec.msgpack.Decoder(Carry)
+_state_decoder = msgspec.msgpack.Decoder(TripState, dec_hook=decode_window)
+_carry_decoder = msgspec.msgpack.Decoder(Carry, dec_hook=decode_window)
 
 
 async def find_segments(

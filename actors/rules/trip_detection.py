@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from motorpool.actors.rules.distance import DEGREE, great_circle
+from motorpool.actors.rules.window import Window
 from motorpool.storage.records import Position
 
 REST_SHARE = 0.25
@@ -164,7 +165,7 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
     is_moving: bool = False
     anchor: TrackPoint | None = None
     """The point of the last transition, and before any the first point. None before the first point."""
-    window: tuple[TrackPoint, ...] = ()
+    window: Window[TrackPoint] = Window()
     """The latest points, oldest first: where a stop or a trip may have begun, and one from before."""
     doubtful: TrackPoint | None = None
     """The last point, if it was implausible."""
@@ -183,9 +184,9 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
         having been there.
         """
         window, limit = self.window, settings.implausible_speed
-        if not window or not limit:
+        if not limit or window.first == window.end:
             return True
-        newest = self.unsure or window[-1]
+        newest = self.unsure or window.points[window.end - 1]
         if ahead > newest.ahead + AHEAD and self.doubts < DOUBTS:
             return False
         return (
@@ -256,10 +257,10 @@ def advance(
     for which it answered no.
     """
     anchor, window, unsure = state.anchor, state.window, state.unsure
-    if anchor is None or not window:
+    if anchor is None or window.first == window.end:
         if point.is_nowhere:
             return state, _NONE
-        return TripState(state.is_moving, anchor or point, (point,)), _NONE
+        return TripState(state.is_moving, anchor or point, Window((point,))), _NONE
     # The same question as `fold` asks for all positions, before those that say nothing are left out.
     if not (is_believed or state.believes(point, point.ahead, settings)):
         return state.doubting(point), _NONE
@@ -296,12 +297,13 @@ def _advance(
     if not is_next:
         limit = limits.implausible_speed
         if state.doubtful is not None and _is_wrong(state.doubtful, window, point, limit):
-            window = window[:-1]
+            window = Window(window[:-1])
         if limit and not is_reachable(window[-1], point, limit):
             # It was elsewhere all the time, or is now wrong: no way was seen that led there.
             is_found = not (state.is_moving or is_within(anchor, point, limits.distance))
-            return TripState(state.is_moving, anchor, (point,), None, 0, point if is_found else None), _NONE
-    newest = window[-1]
+            place = point if is_found else None
+            return TripState(state.is_moving, anchor, Window((point,)), None, 0, place), _NONE
+    newest = window.points[window.end - 1]
     gap = (point.fix_time - newest.fix_time).total_seconds()
     if gap > limits.stop_gap:
         metres = _metres(newest, point)
@@ -310,9 +312,9 @@ def _advance(
             if state.is_moving:
                 if newest.fix_time < anchor.fix_time:
                     # What it started with was a wrong point, which the window no longer has.
-                    return TripState(True, anchor, (point,)), _NONE
+                    return TripState(True, anchor, Window((point,))), _NONE
                 started = (Transition(False, newest), *started)
-            return TripState(True, newest, (point,)), started
+            return TripState(True, newest, Window((point,))), started
     before = window
     window = _extended(before, point, limits, anchor if state.is_moving else None)
     if state.is_moving:
@@ -320,28 +322,29 @@ def _advance(
             2 * gap < limits.duration
             and _has_just_moved(window, limits)
             and (
-                point.fix_time - window[0].fix_time < limits.kept
+                point.fix_time - window.points[window.first].fix_time < limits.kept
                 or point.fix_time - anchor.fix_time < limits.kept
             )
         ):
             # Only a device that has not moved for long, or was silent, may have stopped.
             return TripState(True, anchor, window), _NONE
-        begin = _begin_of_stop(window, anchor, limits)
+        points = window[:]
+        begin = _begin_of_stop(points, anchor, limits)
         if begin is None:
             return TripState(True, anchor, window), _NONE
         stopped = Transition(False, begin)
-        if is_within(begin, point, limits.distance) or not _has_left(begin, window, gap, limits):
+        if is_within(begin, point, limits.distance) or not _has_left(begin, points, gap, limits):
             return TripState(False, begin, window), (stopped,)
         if not is_sure and _is_unconfirmed(begin, newest, gap, limits):
             return TripState(False, begin, before, unsure=point), (stopped,)
-        start = _start_of_trip(window, begin, limits)
+        start = _start_of_trip(points, begin, limits)
         return TripState(True, start, window), (stopped, Transition(True, start))
     place = state.elsewhere or anchor
-    if is_within(place, point, limits.distance) or not _has_left(place, window, gap, limits):
+    if is_within(place, point, limits.distance) or not _has_left(place, points := window[:], gap, limits):
         return TripState(False, anchor, window, None, 0, state.elsewhere), _NONE
     if not is_sure and _is_unconfirmed(place, newest, gap, limits):
         return TripState(False, anchor, before, None, 0, state.elsewhere, point), _NONE
-    start = _start_of_trip(window, place, limits)
+    start = _start_of_trip(points, place, limits)
     return TripState(True, start, window), (Transition(True, start),)
 
 
@@ -396,21 +399,21 @@ def _is_ignored(point: TrackPoint, newest: TrackPoint, limits: Limits) -> bool:
 
 
 def _extended(
-    window: tuple[TrackPoint, ...], point: TrackPoint, limits: Limits, start: TrackPoint | None
-) -> tuple[TrackPoint, ...]:
+    window: Window[TrackPoint], point: TrackPoint, limits: Limits, start: TrackPoint | None
+) -> Window[TrackPoint]:
     """Add `point`, and drop what shows no stop and no start any more: old points, but for the newest of them,
     points that are far away, and of points that are near to each other the middle ones, but for that at which
     a trip began, `start`.
     """
-    first, last = 0, len(window) - 1
-    newest = window[last]
-    if last and point.speed < FAST_KNOTS and newest.speed < FAST_KNOTS:
-        before = window[last - 1]
+    points, first, last = window.points, window.first, window.end - 1
+    newest = points[last]
+    if last > first and point.speed < FAST_KNOTS and newest.speed < FAST_KNOTS:
+        before = points[last - 1]
         if before.speed < FAST_KNOTS and _is_between(before, newest, point, limits) and newest != start:
-            window, newest, last = window[:last], before, last - 1
+            newest, last = before, last - 1
     far = newest.fix_time - limits.far
     while first < last:
-        after = window[first + 1]
+        after = points[first + 1]
         if after.fix_time > far or (
             start is not None
             and is_within(after, point, limits.distance)
@@ -418,11 +421,9 @@ def _extended(
         ):
             break
         first += 1
-    if first:
-        window = window[first:]
-    if len(window) >= MAX_WINDOW_POINTS:
-        window = (*window[:-1:2], window[-1])
-    return window + (point,)  # noqa: RUF005 - twice as fast as unpacking
+    if last - first + 1 >= MAX_WINDOW_POINTS:
+        return Window((*points[first:last:2], newest, point))
+    return window.continued(point, first, last + 1)
 
 
 def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limits: Limits) -> bool:
@@ -438,15 +439,16 @@ def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limit
     )
 
 
-def _has_just_moved(window: Sequence[TrackPoint], limits: Limits) -> bool:
+def _has_just_moved(window: Window[TrackPoint], limits: Limits) -> bool:
     """Whether the device reported within `duration` that it moves, and was not yet where it is now."""
-    points = reversed(window)
-    newest, before = next(points), next(points)
+    points, last = window.points, window.end - 1
+    newest, before = points[last], points[last - 1]
     since = newest.fix_time - limits.span
     if before.speed >= FAST_KNOTS and before.fix_time > since and not is_within(before, newest, limits.still):
         # As nearly always on a drive.
         return True
-    for point in points:
+    for index in range(last - 2, window.first - 1, -1):
+        point = points[index]
         if point.fix_time <= since:
             return False
         if point.speed >= FAST_KNOTS and not is_within(point, newest, limits.still):

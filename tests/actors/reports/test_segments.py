@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.actors.reports.brute_force import intervals
 from tests.actors.reports.random_tracks import RUNS, track, with_lost_places, with_wrong_fixes
 
-from motorpool.actors.reports.segments import Carry, Segmenter
+from motorpool.actors.reports.segments import Carry, Segmenter, decode_window
 from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance
 
 LOST = st.lists(st.integers(0, 250), max_size=3)
@@ -30,7 +30,8 @@ def found(points, first, last, cut=0):
     given_points = track_points(points[first:last])
     segments = segmenter.add(given_points[:cut])
     # A carry that was stored is as good as one that was not.
-    stored = msgspec.json.decode(msgspec.json.encode(segmenter.carry()), type=Carry)
+    encoded = msgspec.json.encode(segmenter.carry(), enc_hook=list)
+    stored = msgspec.json.decode(encoded, type=Carry, dec_hook=decode_window)
     segmenter = Segmenter(stored, TripSettings())
     segments += segmenter.add(given_points[cut:]) + segmenter.finish()
     return [

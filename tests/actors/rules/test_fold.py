@@ -1,6 +1,7 @@
 """The position pipeline as a pure function of reports."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import msgspec
 import pytest
@@ -177,7 +178,7 @@ def test_any_reports_fold_to_positions_and_leave_what_went_in_as_it_was(sent):
     state = FoldState()
     for number, report in enumerate(sent):
         context = FoldContext(7, "jt808", NOON + timedelta(seconds=number))
-        encode = msgspec.json.encode
+        encode = partial(msgspec.json.encode, enc_hook=list)
         latest = state.latest
         before = encode(report), encode(latest)
         result = fold(report, state, context)

@@ -14,6 +14,7 @@ from motorpool.actors.rules.event_rules import earlier_start, window_start
 from motorpool.actors.rules.motion import rebuild_trip
 from motorpool.actors.rules.rule_settings import DEFAULTS
 from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance, is_reachable
+from motorpool.actors.rules.window import Window
 from motorpool.storage.records import Position
 from motorpool.storage.rules.fold_rows import Motion
 
@@ -61,7 +62,7 @@ def rest(start, end, north, *, interval=10, wobble=0.0):
 
 def test_the_first_point_is_where_the_device_stands():
     points = track((0, 0))
-    assert run(points) == ([], TripState(False, points[0], (points[0],)))
+    assert run(points) == ([], TripState(False, points[0], Window((points[0],))))
 
 
 def test_a_stop_begins_where_the_device_came_to_rest():
