@@ -91,6 +91,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="servers: N times random faults, in place of --minutes with all of them by turns",
     )
+    parser.add_argument(
+        "--servers", type=int, default=2, help="servers of servers; of more than 2, two share a machine (2)"
+    )
+    parser.add_argument("--nats", action="store_true", help="servers: NATS links them")
     parser.add_argument("--cameras", type=int, default=6, help="cameras of servers (default 6)")
     parser.add_argument("--days", type=int, default=200, help="days of trips (default 200)")
     parser.add_argument("--kinds", metavar="NAMES", help="kinds of vehicles of trips: van,bus (default: all)")
@@ -155,6 +159,8 @@ def run(args: argparse.Namespace) -> int:
         udp=args.udp,
         seed=args.seed,
         drills=args.drills,
+        servers=args.servers,
+        nats=args.nats,
         cameras=args.cameras,
         days=args.days,
         kinds=tuple(name.strip() for name in args.kinds.split(",")) if args.kinds else (),
@@ -204,6 +210,8 @@ def _problem(args: argparse.Namespace, chosen: Sequence[str]) -> str | None:
         return "the baseline is of servers that the bench starts"
     if args.jobs and not set(args.jobs.split(",")) <= set(map(str, NUMBERS)):
         return f"--jobs takes numbers of {', '.join(map(str, NUMBERS))}"
+    if args.servers < 2:
+        return "--servers takes a number from 2 on"
     try:
         _ports(args.port)
     except ValueError:

@@ -42,6 +42,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Of the mutations of `fuzz`, the first drill of `servers` and the days of `trips`."""
     drills: int = 0
     """Episodes of random faults that `servers` makes, in place of those that take turns; 0: none."""
+    servers: int = 2
+    """Servers of `servers`: of three and more, the last two are processes of one machine."""
+    nats: bool = False
+    """Whether NATS links the servers of `servers`."""
     cameras: int = 6
     """Cameras of `servers` that stream to whichever server they are connected to."""
     days: int = 200

@@ -50,6 +50,8 @@ class Command(msgspec.Struct, frozen=True):
     name: str
     result: Result
     arrivals: int
+    is_due: bool = False
+    """Whether it must have: its device stayed connected to a server that had all it needs."""
 
 
 class Edge(msgspec.Struct, frozen=True):
@@ -141,6 +143,26 @@ class Whereabouts(msgspec.Struct, frozen=True):
     """Seconds since the last fault ended, or the device connected or lost its server, whichever is less."""
 
 
+class Shown(msgspec.Struct, frozen=True):
+    """What a server shows of a device that is connected to some server."""
+
+    device: str
+    server: str
+    status: str
+    since_fault: float
+    """As in Whereabouts."""
+
+
+class Unanswered(msgspec.Struct, frozen=True):
+    """A request to a server that had all it needs, whose connection was refused or ended."""
+
+    request: str
+    server: str
+    error: str
+    instant: float
+    """Seconds since 1970."""
+
+
 class Death(msgspec.Struct, frozen=True):
     """A server that was declared dead while its process ran."""
 
@@ -163,6 +185,8 @@ class History(msgspec.Struct):
     changes: list[Change] = []
     reads: list[Read] = []
     whereabouts: list[Whereabouts] = []
+    shown: list[Shown] = []
+    unanswered: list[Unanswered] = []
     deaths: list[Death] = []
 
 
@@ -180,6 +204,8 @@ def find_anomalies(history: History) -> list[Anomaly]:
             _decisions(history.versions, history.decisions),
             _reads(history.changes, history.reads),
             _homes(history.whereabouts),
+            _shown(history.shown),
+            _unanswered(history.unanswered),
             _deaths(history.deaths),
         )
         for rule, text in found
@@ -207,6 +233,8 @@ def _commands(commands: Iterable[Command]) -> Found:
             yield "command carried out twice", f"{each.name}: {each.arrivals} times"
         if each.arrivals and each.result == "fail":
             yield "refused command carried out", each.name
+        if each.is_due and each.result == "ok" and not each.arrivals:
+            yield "accepted command missing", each.name
 
 
 def _edges(edges: Iterable[Edge]) -> Found:
@@ -293,6 +321,21 @@ def _homes(whereabouts: Iterable[Whereabouts]) -> Found:
         if each.since_fault >= HOME_SECONDS and each.connected != each.home:
             where = f"connected to {each.connected}, home {each.home}"
             yield "device not at home", f"{each.device}: {where}, after {each.since_fault:.1f} s"
+
+
+def _shown(shown: Iterable[Shown]) -> Found:
+    for each in shown:
+        if each.since_fault >= HOME_SECONDS and each.status != "online":
+            text = f"{each.device} at {each.server}: {each.status}, after {each.since_fault:.1f} s"
+            yield "connected device not online", text
+
+
+def _unanswered(unanswered: Iterable[Unanswered]) -> Found:
+    for each in unanswered:
+        yield (
+            "request without an answer",
+            f"{each.request} at {each.server}: {each.error} ({each.instant:.1f})",
+        )
 
 
 def _deaths(deaths: Iterable[Death]) -> Found:

@@ -1,4 +1,4 @@
-"""Two servers as processes on one PostgreSQL, with faults, and their history.
+"""Servers as processes on one PostgreSQL, linked by NATS or not, with faults, and their history.
 
-Alone in `bench` this package uses `storage`, for a PostgreSQL that belongs to neither server.
+Alone in `bench` this package uses `storage`, for a PostgreSQL that belongs to no server.
 """

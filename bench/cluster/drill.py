@@ -1,20 +1,28 @@
-"""Terminals, cameras, clients and faults on two servers for a while: the history, and its anomalies."""
+"""Terminals, cameras, clients and faults on servers for a while: the history, and its anomalies."""
 
 import math
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
+import httpx
 import msgspec
 import trio
 
-from motorpool.bench.checks.server_history import Anomaly, Command, History, Whereabouts, find_anomalies
+from motorpool.bench.checks.server_history import (
+    Anomaly,
+    Command,
+    History,
+    Shown,
+    Whereabouts,
+    find_anomalies,
+)
 from motorpool.bench.cluster import records
-from motorpool.bench.cluster.faults import Episode, Fault, make_faults
+from motorpool.bench.cluster.cluster import Cluster
+from motorpool.bench.cluster.faults import CRASH, CUT, FREEZE, KILL, REPLACE, Episode, Fault, make_faults
 from motorpool.bench.cluster.frequent_schedules import TEXT, FrequentSchedules, make_frequent_schedules
-from motorpool.bench.cluster.pair import Pair
 from motorpool.bench.cluster.probes import CommandProbe, Requested, RightsProbe, Troubles
 from motorpool.bench.cluster.records import DutyTaken, EdgeRun
 from motorpool.bench.cluster.viewers import StreamProbe
@@ -42,6 +50,8 @@ EPISODE_SECONDS = 40.0
 """About the longest one, without the time for settling."""
 STREAM_SECONDS = 60.0
 """For the streams to begin."""
+BEFORE_SECONDS, SENT_SECONDS, QUEUED_SECONDS = 1.0, 3.0, 15.0
+"""A device that stays connected from so long before a command until so long after it gets it."""
 TIMED_SECONDS = 120.0
 """Longer than the baseline phase and all before it."""
 
@@ -60,7 +70,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     rate: float
     """Positions a second in all."""
     moves: float
-    """Terminals a second that go to the other server."""
+    """Terminals a second that go to another server."""
     schedules: int
     """Devices with a scheduled command."""
     calm_seconds: float
@@ -79,7 +89,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     answers: int
     """Positions that were acknowledged."""
     server_seconds: float
-    """CPU of both servers."""
+    """CPU of all servers."""
     database_seconds: float
     """CPU of PostgreSQL."""
     sockets: SocketResult
@@ -89,6 +99,8 @@ class DrillOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a drill."""
 
     plan: Plan
+    names: tuple[str, ...]
+    """Of the places of servers."""
     history: History
     anomalies: tuple[Anomaly, ...]
     """All that were found at any time."""
@@ -103,12 +115,14 @@ class DrillOutcome(msgspec.Struct, frozen=True, kw_only=True):
     result: RoamerResult
     cameras: CameraResult | None
     requested: tuple[Requested, ...]
+    asked_by_reader: tuple[Requested, ...]
+    """Commands of a user whose rights change."""
     runs: tuple[EdgeRun, ...]
     taken: tuple[DutyTaken, ...]
 
 
 async def run_drill(
-    pair: Pair, plan: Plan, step: Callable[[str], None], tell: Callable[[str], None]
+    cluster: Cluster, plan: Plan, step: Callable[[str], None], tell: Callable[[str], None]
 ) -> DrillOutcome:
     """Run the load and the faults, and check the history after each episode.
 
@@ -118,10 +132,10 @@ async def run_drill(
         BenchError: a server does not start again, or refuses what is needed.
         LoadFailed: the terminals cannot log in.
     """
-    await records.note(pair)
-    ports = tuple(server.jt808_port for server in pair.servers)
+    await records.note(cluster)
+    ports = tuple(server.jt808_port for server in cluster.servers)
     load = RoamerLoad(
-        host=pair.servers[0].host,
+        host=cluster.servers[0].host,
         ports=ports,
         phones=plan.phones,
         rate=plan.rate,
@@ -132,10 +146,10 @@ async def run_drill(
     step(f"{len(plan.phones):,} terminals and {len(plan.cameras)} cameras log in")
     async with _logged_in("roamers", load) as terminals:
         if not plan.cameras:
-            return await _Drill(pair, plan, load, terminals, None, step, tell).run()
+            return await _Drill(cluster, plan, load, terminals, None, step, tell).run()
         filming = CameraLoad(host=load.host, ports=ports, phones=plan.cameras, loop_file=plan.loop_file)
         async with _logged_in("cameras", filming) as cameras:
-            return await _Drill(pair, plan, load, terminals, cameras, step, tell).run()
+            return await _Drill(cluster, plan, load, terminals, cameras, step, tell).run()
 
 
 @asynccontextmanager
@@ -153,7 +167,7 @@ async def _wait_for(program: LoadProgram, kind: type[M], seconds: float = ANSWER
 class _Drill:
     def __init__(
         self,
-        pair: Pair,
+        cluster: Cluster,
         plan: Plan,
         load: RoamerLoad,
         terminals: LoadProgram,
@@ -161,7 +175,7 @@ class _Drill:
         step: Callable[[str], None],
         tell: Callable[[str], None],
     ) -> None:
-        self._pair = pair
+        self._cluster = cluster
         self._plan = plan
         self._load = load
         self._terminals = terminals
@@ -169,10 +183,13 @@ class _Drill:
         self._step = step
         self._tell = tell
         self._devices: list[int] = []
+        self._places: dict[int, int] = {}
+        """Of the devices among the terminals."""
         self._filmed: list[int] = []
-        self._troubles = Troubles()
+        self._troubles = Troubles(cluster.names)
         self._faults: list[Fault] = []
         self._whereabouts: list[Whereabouts] = []
+        self._shown: list[Shown] = []
         self._anomalies: set[Anomaly] = set()
         self._shifts: FrequentSchedules
         self._commands: CommandProbe
@@ -192,13 +209,13 @@ class _Drill:
                 nursery.start_soon(self._streams.run)
                 with trio.move_on_after(STREAM_SECONDS):
                     await self._streams.until_all_are_seen()
-            nursery.start_soon(self._pair.keep_running)
+            nursery.start_soon(self._cluster.keep_running)
             for episode in plan.episodes:
-                self._faults += await make_faults(self._pair, episode, self._troubles, self._step)
+                self._faults += await make_faults(self._cluster, episode, self._troubles, self._step)
                 ended = time.time()
                 await trio.sleep(plan.settle_seconds)
-                await self._pair.until_running()
-                self._whereabouts += await self._compare_homes(ended)
+                await self._cluster.until_running()
+                await self._compare_homes(ended)
                 await self._check(await self._result())
             nursery.cancel_scope.cancel()
         self._step("the terminals stop")
@@ -212,6 +229,7 @@ class _Drill:
         history = await self._check(result, is_last=True)
         return DrillOutcome(
             plan=plan,
+            names=tuple(self._cluster.names),
             history=history,
             anomalies=tuple(sorted(self._anomalies)),
             faults=tuple(self._faults),
@@ -222,45 +240,47 @@ class _Drill:
             result=result,
             cameras=filmed,
             requested=tuple(self._commands.requested),
-            runs=tuple(await records.edge_runs(self._pair)),
-            taken=tuple(await records.duties_taken(self._pair)),
+            asked_by_reader=tuple(self._rights.requested),
+            runs=tuple(await records.edge_runs(self._cluster)),
+            taken=tuple(await records.duties_taken(self._cluster)),
         )
 
     async def _prepare(self) -> None:
-        plan, pair = self._plan, self._pair
-        rows = await pair.rows("select unique_id, id from devices")
+        plan, cluster = self._plan, self._cluster
+        rows = await cluster.rows("select unique_id, id from devices")
         ids = {row[0]: int(row[1]) for row in rows}
         if missing := {*plan.phones, *plan.cameras} - ids.keys():
             raise BenchError(f"{len(missing)} terminals are logged in and have no device")
         self._devices = [ids[phone] for phone in plan.phones]
+        self._places = {device: place for place, device in enumerate(self._devices)}
         self._filmed = [ids[phone] for phone in plan.cameras]
-        self._commands = CommandProbe(pair, self._devices)
-        self._rights = RightsProbe(pair, self._devices[: 3 * plan.schedules : 3], self._troubles)
-        self._streams = StreamProbe(pair, self._filmed, self._troubles)
+        self._commands = CommandProbe(cluster, self._devices, self._troubles)
+        self._rights = RightsProbe(cluster, self._devices[: 3 * plan.schedules : 3], self._troubles)
+        self._streams = StreamProbe(cluster, self._filmed, self._troubles)
         await self._rights.prepare()
         episodes = len(plan.episodes) * (plan.settle_seconds + EPISODE_SECONDS)
         seconds = plan.calm_seconds + STREAM_SECONDS + episodes
-        async with pair.client(0) as client:
+        async with cluster.client(0) as client:
             begin = time.time() + FIRST_EDGE_SECONDS
             self._shifts = await make_frequent_schedules(
-                pair, client, self._devices[: plan.schedules], begin, seconds
+                client, self._devices[: plan.schedules], begin, seconds
             )
 
     async def _measure_baseline(self) -> Baseline:
         """Measure for a while without faults."""
-        pair = self._pair
-        ports = tuple(int(server.url.rpartition(":")[2]) for server in pair.servers)
+        cluster = self._cluster
+        ports = tuple(int(server.url.rpartition(":")[2]) for server in cluster.servers)
         load = SocketLoad(
-            host=self._load.host, ports=ports, token=pair.token, seconds=self._plan.calm_seconds
+            host=self._load.host, ports=ports, token=cluster.token, seconds=self._plan.calm_seconds
         )
         async with _logged_in("sockets", load) as sockets:
             self._step("no faults")
-            before, began, (servers, database) = await self._result(), time.time(), pair.cpu_seconds()
+            before, began, (servers, database) = await self._result(), time.time(), cluster.cpu_seconds()
             await trio.sleep(self._plan.calm_seconds)
             after, ended, (servers_after, database_after) = (
                 await self._result(),
                 time.time(),
-                pair.cpu_seconds(),
+                cluster.cpu_seconds(),
             )
             arrivals = await _wait_for(sockets, SocketResult)
         return Baseline(
@@ -276,43 +296,78 @@ class _Drill:
         self._terminals.send_line("result")
         return await _wait_for(self._terminals, RoamerResult)
 
-    async def _compare_homes(self, fault_ended: float) -> list[Whereabouts]:
-        """Compare where terminals are connected with the table `homes`."""
+    async def _compare_homes(self, fault_ended: float) -> None:
+        """Compare where terminals are connected with the table `homes`, and with what each server shows."""
+        cluster = self._cluster
         self._terminals.send_line("where")
         places = await _wait_for(self._terminals, RoamerPlaces)
-        rows = await self._pair.rows(
+        rows = await cluster.rows(
             "select device_id, node from homes join nodes on nodes.id = node where nodes.state <> 'dead'"
         )
         homes = {int(row[0]): int(row[1]) for row in rows}
-        numbers = await self._pair.numbers()
-        return [
-            Whereabouts(
-                f"device {device}",
-                numbers[server] if server >= 0 else 0,
-                homes.get(device, 0),
-                places.instant - max(fault_ended, since),
-            )
-            for device, server, since in zip(self._devices, places.servers, places.since, strict=True)
+        numbers = await cluster.numbers()
+        connected: dict[int, float] = {}
+        for device, place, since in zip(self._devices, places.servers, places.since, strict=True):
+            home = homes.get(device, 0)
+            # Which process of a machine it is cannot be seen from outside.
+            here = (0,) if place < 0 else numbers[place]
+            number = home if home in here else max(here, default=0)
+            passed = places.instant - max(fault_ended, since)
+            self._whereabouts.append(Whereabouts(f"device {device}", number, home, passed))
+            if place >= 0:
+                connected[device] = passed
+        async with cluster.clients() as clients:
+            for place, client in enumerate(clients):
+                await self._compare_statuses(place, client, connected)
+
+    async def _compare_statuses(
+        self, place: int, client: httpx.AsyncClient, connected: Mapping[int, float]
+    ) -> None:
+        """Compare the devices that are connected somewhere with what a server shows."""
+        try:
+            answer = await client.get("/devices")
+        except httpx.HTTPError as error:
+            self._troubles.note_error(place, "GET /devices", error, was_clear=True)
+            return
+        statuses = {device["id"]: device["status"] for device in answer.raise_for_status().json()}
+        name = self._cluster.names[place]
+        self._shown += [
+            Shown(f"device {device}", name, statuses.get(device, "not there"), passed)
+            for device, passed in connected.items()
         ]
 
     async def _check(self, result: RoamerResult, *, is_last: bool = False) -> History:
         """Check the history up to this result, and report new anomalies."""
         # Commands and edges first: what they have led to is read after them.
-        requested = list(self._commands.requested)
+        requested = [*self._commands.requested, *self._rights.requested]
+        instant = time.time()
         due = self._shifts.due(0.0, time.time() - EDGE_MARGIN_SECONDS)
-        runs = await records.edge_runs(self._pair)
+        runs = await records.edge_runs(self._cluster)
         first = self._load.first_epoch
         history = History(
-            positions=await records.reported(self._pair, self._plan.phones, result, first, is_last=is_last),
-            commands=_commands(requested, runs, result, self._devices),
+            positions=await records.reported(
+                self._cluster, self._plan.phones, result, first, is_last=is_last
+            ),
+            commands=_commands(
+                [(each, self._is_due(each, result, instant)) for each in requested],
+                runs,
+                result,
+                self._devices,
+            ),
             edges=records.edges(runs, self._shifts.targets, due),
             segments=list(self._streams.segments),
             playlists=list(self._streams.playlists),
-            decisions=await records.decisions(self._pair),
-            versions=await records.versions(self._pair),
+            decisions=await records.decisions(self._cluster),
+            versions=await records.versions(self._cluster),
             changes=list(self._rights.changes),
             reads=list(self._rights.reads),
             whereabouts=list(self._whereabouts),
+            shown=list(self._shown),
+            unanswered=[
+                each
+                for each in self._troubles.unanswered
+                if self._cluster.ran_at(self._cluster.names.index(each.server), each.instant)
+            ],
         )
         found = await trio.to_thread.run_sync(find_anomalies, history)
         for anomaly in sorted(set(found) - self._anomalies):
@@ -320,13 +375,38 @@ class _Drill:
         self._anomalies.update(found)
         return history
 
+    def _is_due(self, command: Requested, result: RoamerResult, instant: float) -> bool:
+        """Return whether a command that was accepted must have reached its device at this instant.
+
+        It must if the device stayed where it was all the while, at a server without a fault: it has it at
+        once, or soon if it was queued.
+        """
+        first = command.invoked - BEFORE_SECONDS
+        last = command.answered + (QUEUED_SECONDS if command.is_queued else SENT_SECONDS)
+        if last > instant:
+            return False
+        terminal = self._places[command.device]
+        places = [
+            session.server
+            for session in result.sessions
+            if session.terminal == terminal and session.began < first and not 0 < session.ended < last
+        ]
+        faults = [fault for fault in self._faults if fault.began < last and fault.ended > first]
+        return bool(places) and not any(
+            fault.name == CRASH or (fault.place == places[-1] and fault.name in {KILL, FREEZE, CUT, REPLACE})
+            for fault in faults
+        )
+
 
 def _commands(
-    requested: Sequence[Requested], runs: Sequence[EdgeRun], result: RoamerResult, devices: Sequence[int]
+    requested: Sequence[tuple[Requested, bool]],
+    runs: Sequence[EdgeRun],
+    result: RoamerResult,
+    devices: Sequence[int],
 ) -> list[Command]:
-    """Return the probe's commands, and each device's edge commands beside their run records."""
+    """Return the probes' commands, and whether each is due, and edge commands beside their run records."""
     arrivals = Counter(each.text for each in result.texts)
-    found = [Command(each.text, each.result, arrivals[each.text]) for each in requested]
+    found = [Command(each.text, each.result, arrivals[each.text], is_due) for each, is_due in requested]
     recorded = Counter(run.device for run in runs)
     arrived = Counter(devices[each.terminal] for each in result.texts if each.text == TEXT)
     for device, count in arrived.items():

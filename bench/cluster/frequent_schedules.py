@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import httpx
 import msgspec
 
-from motorpool.bench.cluster.pair import Pair
 from motorpool.bench.options import BenchError
 
 TEXT = "shift"
@@ -38,7 +37,7 @@ def text_command(text: str) -> dict[str, object]:
 
 
 async def make_frequent_schedules(
-    pair: Pair, client: httpx.AsyncClient, devices: Sequence[int], begin: float, seconds: float
+    client: httpx.AsyncClient, devices: Sequence[int], begin: float, seconds: float
 ) -> FrequentSchedules:
     """Create a scheduled command for each device; windows open from `begin` on, for `seconds`.
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from motorpool.bench.cluster.drill import DrillOutcome
 from motorpool.bench.cluster.faults import KILL, Fault
-from motorpool.bench.cluster.pair import NAMES
 from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.output import percentile_ms
 from motorpool.bench.load.plan import TerminalSession
@@ -37,7 +36,12 @@ def report_drill(summary: Summary, name: str, outcome: DrillOutcome) -> None:
     for answer, count in sorted(Counter(each.result for each in outcome.requested).items()):
         summary.add(name, f"commands requested, {answer}", count, "commands")
     summary.add(name, "edges", len(history.edges), "edges")
+    for answer, count in sorted(Counter(each.result for each in outcome.asked_by_reader).items()):
+        summary.add(name, f"commands of a user whose rights change, {answer}", count, "commands")
+    due = sum(each.is_due and each.result == "ok" for each in history.commands)
+    summary.add(name, "commands that had to arrive", due, "commands")
     summary.add(name, "reads of rights", len(history.reads), "reads")
+    summary.add(name, "statuses shown", len(history.shown), "statuses")
     summary.add(name, "versions of homes, duties and servers", len(history.versions), "versions")
     summary.add(name, "decisions of owners", len(history.decisions), "decisions")
     if outcome.filmed:
@@ -52,7 +56,7 @@ def _report_baseline(summary: Summary, name: str, outcome: DrillOutcome) -> None
     baseline = outcome.baseline
     seconds = baseline.ended - baseline.began
     summary.add(name, "positions a second, calm", baseline.answers / seconds, "positions/s")
-    for who, cpu in (("both servers", baseline.server_seconds), ("PostgreSQL", baseline.database_seconds)):
+    for who, cpu in (("all servers", baseline.server_seconds), ("PostgreSQL", baseline.database_seconds)):
         summary.add(
             name, f"positions per CPU second of {who}", baseline.answers / cpu if cpu else 0.0, "positions/s"
         )
@@ -180,7 +184,9 @@ def stream_waits(outcome: DrillOutcome, fault: Fault) -> list[tuple[float, float
         listed = [each for each in outcome.history.segments if each.stream == stream]
         last = max((each.index for each in listed if each.instant <= fault.began), default=-1)
         returned = next((each.began for each in own if each.began > fault.began), end)
-        elsewhere = (each for each in listed if each.server != NAMES[fault.place] and each.index > last)
+        elsewhere = (
+            each for each in listed if each.server != outcome.names[fault.place] and each.index > last
+        )
         resumed = min((each.instant for each in elsewhere if each.instant > returned), default=end)
         waits.append((returned - fault.began, max(returned, resumed) - fault.began))
     return waits

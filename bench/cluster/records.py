@@ -6,28 +6,34 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from motorpool.bench.checks.server_history import Decision, Edge, Reported, Version
+from motorpool.bench.cluster.cluster import Cluster
 from motorpool.bench.cluster.noting import NOTE_OWNERS
-from motorpool.bench.cluster.pair import Pair
 from motorpool.bench.load.plan import RoamerResult
 
 DAY_SECONDS = 86_400
 # Each server has a user of its own, so that the triggers know whose transaction it is. An edge is decided
 # under the last epoch that its server had, and numbered at the commit, while the lock of the fence is held.
+# The processes of a machine are one user, so of these it is the last epoch that any of them had.
 _NOTE_EDGES = """
     create index history_versions_key on history_versions (key);
     insert into history_versions
         select nextval('history_order'), 'duty ' || name, epoch, coalesce(node, 0) from duties;
-    create table bench_servers (role text primary key, address text not null);
+    create table bench_servers (role text not null, address text primary key, processes int not null);
     create table bench_runs (
         schedule bigint not null, device bigint not null, phase text not null, due timestamptz not null,
         noted timestamptz not null default clock_timestamp()
     );
     create function bench_note_run() returns trigger language plpgsql as $$
     declare
-        server bigint := (
-            select max(nodes.id) from nodes join bench_servers using (address) where role = session_user);
+        servers bigint[] := (
+            select array_agg(nodes.id) from nodes join bench_servers using (address)
+            where role = session_user and (processes > 1 or nodes.id = (
+                select max(id) from nodes last where last.address = nodes.address)));
         decided bigint := (
-            select max(epoch) from history_versions where key = 'duty schedule' and owner = server);
+            select max(epoch) from history_versions where key = 'duty schedule' and owner = any (servers));
+        server bigint := (
+            select owner from history_versions where key = 'duty schedule' and epoch = decided
+            and owner = any (servers) limit 1);
     begin
         insert into bench_runs (schedule, device, phase, due)
         values (new.scheduled_command_id, new.device_id, new.phase, new.time);
@@ -65,37 +71,39 @@ class DutyTaken(msgspec.Struct, frozen=True):
     """Seconds since 1970."""
 
 
-async def note(pair: Pair) -> None:
+async def note(cluster: Cluster) -> None:
     """Note from now on who owns what, and who decides."""
-    await pair.rows(NOTE_OWNERS + _NOTE_EDGES)
-    for role, address in zip(pair.roles, pair.addresses, strict=True):
-        await pair.rows(f"insert into bench_servers values ('{role}', '{address}')")  # noqa: S608 - the bench's own
+    await cluster.rows(NOTE_OWNERS + _NOTE_EDGES)
+    for place in cluster.places:
+        for address in place.addresses:
+            row = f"'{place.role}', '{address}', {place.processes}"
+            await cluster.rows(f"insert into bench_servers values ({row})")  # noqa: S608 - the bench's own
 
 
-async def versions(pair: Pair) -> list[Version]:
+async def versions(cluster: Cluster) -> list[Version]:
     """Return the versions of the rows that say who owns what."""
-    rows = await pair.rows("select key, epoch, owner, number from history_versions")
+    rows = await cluster.rows("select key, epoch, owner, number from history_versions")
     return [Version(row[0], int(row[1]), int(row[2]), float(row[3])) for row in rows]
 
 
-async def decisions(pair: Pair) -> list[Decision]:
+async def decisions(cluster: Cluster) -> list[Decision]:
     """Return what only an owner may decide."""
-    rows = await pair.rows("select key, epoch, number, what from history_decisions")
+    rows = await cluster.rows("select key, epoch, number, what from history_decisions")
     return [Decision(row[0], int(row[1]), float(row[2]), row[3]) for row in rows]
 
 
-async def duties_taken(pair: Pair) -> list[DutyTaken]:
+async def duties_taken(cluster: Cluster) -> list[DutyTaken]:
     """Return when duties were taken, the earliest first."""
-    rows = await pair.rows(
+    rows = await cluster.rows(
         "select substr(key, 6), owner, extract(epoch from noted) from history_versions"
         " where key like 'duty %' and owner <> 0 order by number"
     )
     return [DutyTaken(row[0], int(row[1]), float(row[2])) for row in rows]
 
 
-async def edge_runs(pair: Pair) -> list[EdgeRun]:
+async def edge_runs(cluster: Cluster) -> list[EdgeRun]:
     """Return the first run record of each edge and device, the earliest first."""
-    rows = await pair.rows(
+    rows = await cluster.rows(
         "select schedule, device, phase, extract(epoch from due), extract(epoch from noted)"
         " from bench_runs order by noted"
     )
@@ -120,14 +128,14 @@ def edges(
 
 
 async def reported(
-    pair: Pair, phones: Sequence[str], result: RoamerResult, first_epoch: float, *, is_last: bool
+    cluster: Cluster, phones: Sequence[str], result: RoamerResult, first_epoch: float, *, is_last: bool
 ) -> list[Reported]:
     """Return what became of the positions of each terminal; their times begin a day before the drill.
 
     Those that the server makes of answers to commands have the present time. Unless the result is the last
     one, the terminals have sent more since: that is left out.
     """
-    rows = await pair.rows(
+    rows = await cluster.rows(
         "select unique_id, string_agg((extract(epoch from device_time)::bigint)::text, ',')"  # noqa: S608 - a number
         " from devices join positions on device_id = devices.id"
         f" where device_time < to_timestamp({first_epoch + DAY_SECONDS / 2}) group by unique_id"

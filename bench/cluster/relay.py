@@ -1,7 +1,7 @@
-"""A Unix socket in front of PostgreSQL's that can be cut: bytes then wait, as on a dead network.
+"""A socket in front of another program's that can be cut: bytes then wait, as on a dead network.
 
-All that two servers exchange with their database comes through here, in the process of the bench. So sockets
-are read and written without a checkpoint of Trio for each call, at a quarter of the CPU.
+All that servers exchange with their database and with NATS comes through here, in the process of the bench.
+So sockets are read and written without a checkpoint of Trio for each call, at a quarter of the CPU.
 """
 
 import socket
@@ -11,25 +11,29 @@ from pathlib import Path
 import trio
 
 SOCKET = ".s.PGSQL.5432"
+"""The name of PostgreSQL's in its folder."""
+
+Address = Path | tuple[str, int]
+"""Of a Unix socket, or host and port."""
 _BACKLOG = 100
 _READ_BYTES = 65536
 _FULL_SECONDS = 0.02
 
 
 class Relay:
-    """Passes the connections of one client of PostgreSQL on."""
+    """Passes the connections of one client on."""
 
-    def __init__(self, folder: Path, target: Path) -> None:
-        """`folder` is where the client connects, `target` the folder of PostgreSQL's socket."""
-        self._path = folder / SOCKET
-        self._target = target / SOCKET
+    def __init__(self, address: Address, target: Address) -> None:
+        """`address` is where the client connects, `target` where the other program listens."""
+        self._address = address
+        self._target = target
         self._whole = trio.Event()
         self._whole.set()
 
     async def run(self, task_status: trio.TaskStatus[None]) -> None:
         """Accept connections until cancelled."""
-        with _new_socket() as listening:
-            listening.bind(str(self._path))
+        with _new_socket(self._address) as listening:
+            listening.bind(_name(self._address))
             listening.listen(_BACKLOG)
             try:
                 async with trio.open_nursery() as nursery:
@@ -39,7 +43,8 @@ class Relay:
                         with suppress(BlockingIOError):
                             nursery.start_soon(self._pass_on, listening.accept()[0])
             finally:
-                self._path.unlink(missing_ok=True)
+                if isinstance(self._address, Path):
+                    self._address.unlink(missing_ok=True)
 
     def cut(self) -> None:
         """Pass nothing on from now; connections stay open."""
@@ -51,7 +56,7 @@ class Relay:
         self._whole.set()
 
     async def _pass_on(self, client: socket.socket) -> None:
-        with client, _new_socket() as server:
+        with client, _new_socket(self._target) as server:
             client.setblocking(False)
             await self._whole.wait()
             try:
@@ -63,7 +68,14 @@ class Relay:
                     nursery.start_soon(self._copy, source, sink, nursery.cancel_scope)
 
     async def _connect(self, server: socket.socket) -> None:
-        """Connect to PostgreSQL; while its backlog is full, try again. Raises OSError."""
+        """Connect to the program; while its backlog is full, try again. Raises OSError."""
+        if not isinstance(self._target, Path):
+            with suppress(BlockingIOError):
+                server.connect(self._target)
+            await trio.lowlevel.wait_writable(server)
+            if error := server.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                raise OSError(error, "not connected")
+            return
         while True:
             try:
                 server.connect(str(self._target))
@@ -95,7 +107,14 @@ class Relay:
         both.cancel()
 
 
-def _new_socket() -> socket.socket:
-    made = socket.socket(socket.AF_UNIX)
+def _new_socket(address: Address) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX if isinstance(address, Path) else socket.AF_INET)
     made.setblocking(False)
+    if not isinstance(address, Path):
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return made
+
+
+def _name(address: Address) -> str | tuple[str, int]:
+    return str(address) if isinstance(address, Path) else address

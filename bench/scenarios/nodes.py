@@ -8,14 +8,13 @@ import httpx
 import msgspec
 import trio
 
+from motorpool.bench.cluster.cluster import Cluster, Start, open_cluster
 from motorpool.bench.cluster.frequent_schedules import text_command
-from motorpool.bench.cluster.pair import Pair, Start, open_pair
 from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.latencies import Latencies
 from motorpool.bench.load.plan import TerminalLoad, TerminalResult
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.measured_server import device_ids
-from motorpool.bench.nats_server import run_nats
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.phases.registration import connected_fleet
 from motorpool.bench.server import Server, start_process
@@ -73,22 +72,25 @@ def measure(seconds: float, step: Step, start: Start = start_process) -> Outcome
         BenchError: a server does not start, or there is no NATS.
     """
 
-    async def run_both(url: str) -> Outcome:
-        async with open_pair(start, {"MOTORPOOL_LINK_URL": url}) as pair:
-            return await trio.to_thread.run_sync(_measure, pair, seconds, step)
+    async def run_both() -> Outcome:
+        async with open_cluster(linked=True, start=start) as cluster:
+            return await trio.to_thread.run_sync(_measure, cluster, seconds, step)
 
     step("NATS and two servers start")
     try:
-        with run_nats() as nats:
-            return trio.run(run_both, nats.url)
+        return trio.run(run_both)
     except BaseExceptionGroup as group:
         found = group.subgroup((BenchError, LoadFailed))
         raise BenchError(f"{(found or group).exceptions[0]}") from None
 
 
-def _measure(pair: Pair, seconds: float, step: Step) -> Outcome:
-    home, other = pair.servers[HOME], pair.servers[OTHER]
-    with connected_fleet(home, TERMINALS), _client(pair, home) as at_home, _client(pair, other) as one_hop:
+def _measure(cluster: Cluster, seconds: float, step: Step) -> Outcome:
+    home, other = cluster.servers[HOME], cluster.servers[OTHER]
+    with (
+        connected_fleet(home, TERMINALS),
+        _client(cluster, home) as at_home,
+        _client(cluster, other) as one_hop,
+    ):
         devices = list(device_ids(at_home).values())
         _await(lambda: _send(one_hop, devices[0]))
         _await(lambda: _send(at_home, devices[0]))
@@ -100,8 +102,8 @@ def _measure(pair: Pair, seconds: float, step: Step) -> Outcome:
     return Outcome(near, far, near_refused + far_refused, _spend(home, other, seconds))
 
 
-def _client(pair: Pair, server: Server) -> httpx.Client:
-    headers = {"Authorization": f"Bearer {pair.token}"}
+def _client(cluster: Cluster, server: Server) -> httpx.Client:
+    headers = {"Authorization": f"Bearer {cluster.token}"}
     return httpx.Client(base_url=f"{server.url}/api", headers=headers, timeout=10.0)
 
 

@@ -1,15 +1,16 @@
-"""Two servers on one database with faults: nothing acknowledged is lost, nothing is done twice."""
+"""Servers on one database with faults: nothing acknowledged is lost, nothing is done twice."""
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import trio
 
+from motorpool.bench.cluster.cluster import Start, bench_folder, open_cluster, places_of
 from motorpool.bench.cluster.drill import DrillOutcome, Plan, run_drill
-from motorpool.bench.cluster.faults import Episode, drawn, usual
+from motorpool.bench.cluster.faults import Episode, drawn, kinds, usual
 from motorpool.bench.cluster.outcome import report_drill
-from motorpool.bench.cluster.pair import Start, bench_folder, open_pair
 from motorpool.bench.figures import Summary
 from motorpool.bench.load.program import LoadFailed
 from motorpool.bench.options import BenchError, Options, Step
@@ -18,7 +19,7 @@ from motorpool.bench.vehicles import media_loop
 from motorpool.runtime import first_error
 
 NAME = "servers"
-TITLE = "two servers on one database for --minutes: killed, frozen, cut off; lost or repeated, take-over"
+TITLE = "--servers on one database for --minutes: killed, frozen, cut off; lost or repeated, take-over"
 SERVER = "own"
 STEPS = 30
 TERMINAL_SECONDS = 5.0
@@ -33,19 +34,22 @@ EPISODE_SECONDS = 30.0
 
 
 def run(options: Options, summary: Summary, step: Step) -> None:
-    """Run two servers with faults; report anomalies and figures."""
+    """Run servers with faults; report anomalies and figures."""
     seconds = options.span(options.minutes * 60)
+    counts = places_of(options.servers)
+    names = kinds(linked=options.nats, replaced=max(counts) > 1)
     episodes: tuple[Episode, ...]
     if options.drills:
-        episodes = tuple(drawn(options.seed + number) for number in range(options.drills))
+        episodes = tuple(drawn(options.seed + number, names) for number in range(options.drills))
     else:
-        episodes = usual(max(1, int((seconds - CALM_SECONDS) / EPISODE_SECONDS)))
+        episodes = usual(max(1, int((seconds - CALM_SECONDS) / EPISODE_SECONDS)), names)
     with bench_folder() as folder:
         loop_file = folder / "loop"
         if options.cameras:
             media_loop.write_loop(media_loop.make_loop(), loop_file)
         plan = plan_of(options.terminals, options.cameras, loop_file, episodes)
-        report_drill(summary, NAME, run_plan(plan, step))
+        outcome = run_plan(plan, step, counts=counts, linked=options.nats)
+        report_drill(summary, NAME, outcome)
 
 
 def plan_of(terminals: int, cameras: int, loop_file: Path, episodes: tuple[Episode, ...]) -> Plan:
@@ -63,8 +67,15 @@ def plan_of(terminals: int, cameras: int, loop_file: Path, episodes: tuple[Episo
     )
 
 
-def run_plan(plan: Plan, step: Step, start: Start = start_process) -> DrillOutcome:
-    """Start two servers, run the drill, and end them; `start` as in `run_server`.
+def run_plan(
+    plan: Plan,
+    step: Step,
+    start: Start = start_process,
+    *,
+    counts: Sequence[int] = (1, 1),
+    linked: bool = False,
+) -> DrillOutcome:
+    """Start servers, run the drill, and end them; the arguments are those of `open_cluster`.
 
     Raises:
         BenchError: a server does not start, or terminals cannot log in.
@@ -72,9 +83,9 @@ def run_plan(plan: Plan, step: Step, start: Start = start_process) -> DrillOutco
     """
 
     async def drill() -> DrillOutcome:
-        step("two servers start")
-        async with open_pair(start) as pair:
-            return await run_drill(pair, plan, step, _tell)
+        step(f"{sum(counts)} servers start")
+        async with open_cluster(counts, linked=linked, start=start) as cluster:
+            return await run_drill(cluster, plan, step, _tell)
 
     # What ends it, a BenchError or a KeyboardInterrupt, is in no group.
     try:

@@ -13,7 +13,7 @@ import pytest
 import trio
 from tests.journeys.noticed import Log, Reporter, banner_of, measured
 
-from motorpool.bench.cluster.relay import Relay
+from motorpool.bench.cluster.relay import SOCKET, Relay
 
 PHONE = "13966600011"
 OTHER_PHONE = "13966600012"
@@ -209,7 +209,7 @@ def relayed(folder, target):
     running = queue.Queue()
 
     async def pass_on():
-        relay = Relay(folder, target)
+        relay = Relay(folder / SOCKET, target / SOCKET)
         with trio.CancelScope() as scope:
             async with trio.open_nursery() as nursery:
                 await nursery.start(relay.run)

@@ -13,6 +13,8 @@ from motorpool.bench.checks.server_history import (
     Playlist,
     Read,
     Reported,
+    Shown,
+    Unanswered,
     Version,
     Whereabouts,
     find_anomalies,
@@ -48,10 +50,28 @@ def test_an_acknowledged_position_is_there_once(stored: tuple[int, ...], found: 
         (Command("c1", "fail", 0), []),
         (Command("c1", "fail", 1), ["refused command carried out"]),
         (Command("c1", "ok", 2), ["command carried out twice"]),
+        (Command("c1", "ok", 1, is_due=True), []),
+        (Command("c1", "ok", 0, is_due=True), ["accepted command missing"]),
+        (Command("c1", "unknown", 0, is_due=True), []),
     ],
 )
 def test_a_command_is_carried_out_at_most_once(command: Command, found: list[str]) -> None:
     assert rules(commands=[command]) == found
+
+
+def test_every_server_shows_a_connected_device_online_after_a_while() -> None:
+    shown = [
+        Shown("7", "A", "online", 16.0),
+        Shown("7", "B", "offline", 16.0),
+        Shown("8", "B", "offline", 14.0),
+    ]
+    assert rules(shown=shown) == ["connected device not online"]
+
+
+def test_a_server_without_a_fault_answers_every_request() -> None:
+    assert rules(unanswered=[Unanswered("GET /devices", "C", "ConnectError", 100.0)]) == [
+        "request without an answer"
+    ]
 
 
 def test_an_edge_fires_once() -> None:

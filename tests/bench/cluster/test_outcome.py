@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from motorpool.bench.checks.server_history import History, Listed
 from motorpool.bench.cluster.drill import Baseline, DrillOutcome, Plan
-from motorpool.bench.cluster.faults import KILL, Fault, drawn, usual
+from motorpool.bench.cluster.faults import CUT_LINK, KILL, KILL_NATS, REPLACE, Fault, drawn, kinds, usual
 from motorpool.bench.cluster.outcome import device_waits, duty_waits, report_drill, stream_waits
 from motorpool.bench.cluster.records import DutyTaken
 from motorpool.bench.figures import Summary
@@ -55,6 +55,7 @@ def outcome() -> DrillOutcome:
             settle_seconds=1.0,
             episodes=(),
         ),
+        names=("A", "B"),
         history=History(segments=segments),
         anomalies=(),
         faults=(KILLED,),
@@ -82,6 +83,7 @@ def outcome() -> DrillOutcome:
         ),
         cameras=CameraResult(frames=1, late_ms=0.0, stalled=0, cpu_share=0.1, sessions=filmed),
         requested=(),
+        asked_by_reader=(),
         runs=(),
         taken=(
             DutyTaken("schedule", 11, 5.0),
@@ -111,7 +113,7 @@ def test_delays_and_rates_are_those_without_faults(outcome: DrillOutcome) -> Non
     assert figures["position on a WebSocket, own server, p99"] == pytest.approx(70.0)
     assert figures["position on a WebSocket, own server, p50"] == pytest.approx(70.0)
     assert figures["position on a WebSocket, other server, p99"] == pytest.approx(130.0)
-    assert figures["positions per CPU second of both servers"] == 50.0
+    assert figures["positions per CPU second of all servers"] == 50.0
     assert figures["positions per CPU second of PostgreSQL"] == 100.0
     assert figures["take-over of a stream, worst"] == 4.0
     assert figures["next segment after its return, worst"] == 3.0
@@ -124,12 +126,19 @@ def test_a_kill_beside_another_fault_tells_nothing_of_take_overs(outcome: DrillO
     assert not [figure for figure in summary.figures if "take-over" in figure.metric]
 
 
+ALL = kinds(linked=True, replaced=True)
+
+
 def test_episodes_of_a_seed_are_the_same_each_time() -> None:
-    assert [drawn(seed) for seed in range(20)] == [drawn(seed) for seed in range(20)]
+    assert [drawn(seed, ALL) for seed in range(20)] == [drawn(seed, ALL) for seed in range(20)]
     # PostgreSQL crashes alike each time.
-    assert len({drawn(seed) for seed in range(20)}) > 10
-    assert {fault.name for seed in range(20) for fault in drawn(seed)} == {
-        fault.name for (fault,) in usual(8)
-    }
-    kills = [fault for (fault,) in usual(8) if fault.name == KILL]
-    assert {fault.on for fault in kills} == {"holder", "other"}
+    assert len({drawn(seed, ALL) for seed in range(20)}) > 10
+
+
+def test_all_faults_have_their_turn_where_servers_can_have_them() -> None:
+    assert len(ALL) == 7
+    assert {fault.name for (fault,) in usual(12, ALL)} == set(ALL)
+    assert {fault.name for seed in range(60) for fault in drawn(seed, ALL)} == set(ALL)
+    assert set(ALL) - set(kinds(linked=False, replaced=False)) == {KILL_NATS, CUT_LINK, REPLACE}
+    kills = [fault for (fault,) in usual(12, ALL) if fault.name == KILL]
+    assert {fault.on for fault in kills} == {0, 1}

@@ -6,6 +6,7 @@ import trio
 
 from motorpool.bench.checks.server_history import History, find_anomalies
 from motorpool.bench.cluster import records
+from motorpool.bench.cluster.cluster import Place
 from motorpool.bench.cluster.frequent_schedules import FrequentSchedules
 from motorpool.bench.cluster.records import EdgeRun, edges
 from motorpool.bench.server import fetch_rows
@@ -31,8 +32,7 @@ class OneDatabase:
 
     def __init__(self, url: str, role: str) -> None:
         self.url = url
-        self.roles = [role, "nobody"]
-        self.addresses = ["http://a", "http://b"]
+        self.places = [Place("A", 1, ("http://a",), role), Place("B", 1, ("http://b",), "nobody")]
 
     async def rows(self, sql: str) -> list[list[str]]:
         return await trio.to_thread.run_sync(fetch_rows, self.url, sql)
@@ -48,35 +48,35 @@ FIRE = """
 
 async def test_an_edge_is_decided_under_the_epoch_of_the_server_that_commits_it(database_url: str) -> None:
     role = (await trio.to_thread.run_sync(fetch_rows, database_url, "select session_user"))[0][0]
-    pair: Any = OneDatabase(database_url, role)
+    cluster: Any = OneDatabase(database_url, role)
     server = "insert into nodes (id, host, release, address, state, started, seen_until) values"
-    await pair.rows(
+    await cluster.rows(
         f"{server} (11, 'h', 'r', 'http://a', 'live', now(), now());"
         "insert into duties (name, node, epoch) values ('schedule', 11, 1)"
     )
-    await records.note(pair)
-    await pair.rows(FIRE)
+    await records.note(cluster)
+    await cluster.rows(FIRE)
     # The fence is the last statement of the holder's transaction; the decision is noted after it.
-    await pair.rows(f"begin; {FIRE} select from duties where node = 11 for share; commit")
-    await pair.rows(
+    await cluster.rows(f"begin; {FIRE} select from duties where node = 11 for share; commit")
+    await cluster.rows(
         f"{server} (12, 'h', 'r', 'http://b', 'live', now(), now());"
         "update duties set node = 12, epoch = epoch + 1; update nodes set state = 'dead' where id = 11"
     )
-    found = History(versions=await records.versions(pair), decisions=await records.decisions(pair))
+    found = History(versions=await records.versions(cluster), decisions=await records.decisions(cluster))
     assert find_anomalies(found) == []
     decided = [each for each in found.decisions if each.key == "duty schedule"]
     assert [each.epoch for each in decided] == [1, 1]
-    assert [(each.duty, each.server) for each in await records.duties_taken(pair)] == [
+    assert [(each.duty, each.server) for each in await records.duties_taken(cluster)] == [
         ("schedule", 11),
         ("schedule", 12),
     ]
 
     # The first server wakes, and nothing keeps it from firing.
-    await pair.rows(FIRE)
-    found = History(versions=await records.versions(pair), decisions=await records.decisions(pair))
+    await cluster.rows(FIRE)
+    found = History(versions=await records.versions(cluster), decisions=await records.decisions(cluster))
     assert [anomaly.rule for anomaly in find_anomalies(found)] == ["decision under a succeeded epoch"]
     last = max(found.decisions, key=lambda each: each.committed)
     assert last.what.startswith("server 11, start of 3 at 2026-06-15")
-    assert [(run.schedule, run.device, run.phase) for run in await records.edge_runs(pair)] == [
+    assert [(run.schedule, run.device, run.phase) for run in await records.edge_runs(cluster)] == [
         (3, 7, "start")
     ] * 3
