@@ -1,12 +1,10 @@
 """Servers of a cluster as processes, on a PostgreSQL of the bench's own, and linked by NATS or not."""
 
-import math
 import os
 import re
 import signal
 import ssl
 import tempfile
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -27,11 +25,10 @@ from motorpool.storage.postgres.embedded import EmbeddedServer
 
 MACHINE, MACHINE_FROM = 2, 3
 """Processes of a machine, and the number of servers from which on one of the places is a machine."""
-ENDING_SECONDS = 3.0
-"""A server that ends, as one does that finds itself declared dead, may close connections for so long."""
 MAX_CONNECTIONS = 160
 REPLACE_SECONDS = 300.0
 RECOVERY_SECONDS = 60.0
+BACK_SECONDS = 180.0
 AGAIN_SECONDS = 0.5
 LOOK_SECONDS = 0.2
 """Between two looks whether a server has ended."""
@@ -90,9 +87,6 @@ class Cluster:
         """How many faults keep each server from being started."""
         self._running = [trio.Event() for _ in counts]
         """Set and replaced when a server has been started again."""
-        self._is_absent = [False] * len(counts)
-        self._absences: list[list[list[float]]] = [[] for _ in counts]
-        """From when to when each was not there, in seconds since 1970."""
 
     @property
     def url(self) -> str:
@@ -138,15 +132,15 @@ class Cluster:
                     raise
             await trio.sleep(AGAIN_SECONDS)
 
-    async def _living(self, place: Place) -> dict[str, int]:
-        """Return the number of each process of a place by address: its last start; a machine's if alive."""
+    async def _last_starts(self, place: Place, *, living: bool) -> dict[str, int]:
+        """Return the number of the last start of each process of a place, by address; or if it lives."""
         rows = await self.rows(
             "select address, max(id), (array_agg(state order by id desc))[1] from nodes group by address"
         )
         return {
             row[0]: int(row[1])
             for row in rows
-            if row[0] in place.addresses and not (place.is_machine and row[2] == "dead")
+            if row[0] in place.addresses and not (living and row[2] == "dead")
         }
 
     async def numbers(self) -> list[tuple[int, ...]]:
@@ -154,7 +148,9 @@ class Cluster:
 
         Of a machine, those that live. Raises BenchError.
         """
-        return [tuple((await self._living(place)).values()) for place in self.places]
+        return [
+            tuple((await self._last_starts(place, living=place.is_machine)).values()) for place in self.places
+        ]
 
     async def holder(self, duty: str) -> tuple[int, int] | None:
         """Return place and number of the server that has a duty; None if none has it. Raises BenchError."""
@@ -169,7 +165,7 @@ class Cluster:
         """Return the process of each number at a place. Raises BenchError."""
         server, where = self.servers[place], self.places[place]
         started = {int(index): int(pid) for index, pid in _STARTED.findall(server.log)}
-        found = await self._living(where)
+        found = await self._last_starts(where, living=where.is_machine)
         return {
             found[address]: started[index] if where.is_machine else server.process.pid
             for index, address in enumerate(where.addresses)
@@ -205,19 +201,11 @@ class Cluster:
             for place in range(len(self.places)):
                 nursery.start_soon(self._keep_running, place)
 
-    def ran_at(self, place: int, instant: float) -> bool:
-        """Return whether a server was there at an instant, in seconds since 1970, and not about to end."""
-        return not any(began - ENDING_SECONDS <= instant <= ended for began, ended in self._absences[place])
-
     async def _keep_running(self, place: int) -> None:
         server = self.servers[place]
         failures = 0
         while True:
-            has_ended = server.process.poll() is not None
-            if has_ended and not self._is_absent[place]:
-                self._is_absent[place] = True
-                self._absences[place].append([time.time(), math.inf])
-            if has_ended and not self._down[place]:
+            if server.process.poll() is not None and not self._down[place]:
                 server.launch()
                 try:
                     await trio.to_thread.run_sync(server.await_health, abandon_on_cancel=True)
@@ -228,8 +216,6 @@ class Cluster:
                         raise
                 else:
                     failures = 0
-                    self._is_absent[place] = False
-                    self._absences[place][-1][1] = time.time()
                     self._running[place].set()
                     self._running[place] = trio.Event()
             await trio.sleep(LOOK_SECONDS)
@@ -241,7 +227,23 @@ class Cluster:
             BenchError: one runs and does not answer.
         """
         for place in range(len(self.places)):
-            await self._until_running(place)
+            await self.until_back(place)
+
+    async def until_back(self, place: int) -> None:
+        """Wait until a server runs and answers, and the database knows that all its processes live.
+
+        Raises:
+            BenchError: it runs and does not answer.
+        """
+        where = self.places[place]
+        deadline = trio.current_time() + BACK_SECONDS
+        await self._until_running(place)
+        # One that finds itself declared dead starts anew within its process.
+        while len(await self._last_starts(where, living=True)) != where.processes:
+            if trio.current_time() > deadline:
+                raise BenchError(f"{where.name} has not all its processes")
+            await trio.sleep(AGAIN_SECONDS)
+        await self._until_running(place)
 
     async def _until_running(self, place: int) -> None:
         server = self.servers[place]
@@ -255,18 +257,9 @@ class Cluster:
                     if process.poll() is None:
                         raise
                 else:
-                    return await self._until_all_live(place)
+                    return
             else:
                 await self._running[place].wait()
-
-    async def _until_all_live(self, place: int) -> None:
-        """Wait until a machine has all its processes. Raises BenchError."""
-        where = self.places[place]
-        deadline = trio.current_time() + RECOVERY_SECONDS
-        while where.is_machine and len((await self.numbers())[place]) != where.processes:
-            if trio.current_time() > deadline:
-                raise BenchError(f"{where.name} has not all its processes")
-            await trio.sleep(AGAIN_SECONDS)
 
     async def replace(self, place: int) -> None:
         """Have the supervisor of a machine replace its processes one by one, and wait for the last one.

@@ -363,11 +363,7 @@ class _Drill:
             reads=list(self._rights.reads),
             whereabouts=list(self._whereabouts),
             shown=list(self._shown),
-            unanswered=[
-                each
-                for each in self._troubles.unanswered
-                if self._cluster.ran_at(self._cluster.names.index(each.server), each.instant)
-            ],
+            unanswered=list(self._troubles.unanswered),
         )
         found = await trio.to_thread.run_sync(find_anomalies, history)
         for anomaly in sorted(set(found) - self._anomalies):

@@ -189,7 +189,10 @@ async def make_faults(
         with troubles.during(*((victim.place,) if planned.name in _OF_ITS_MEMORY else troubled)):
             began = time.time()
             await _MAKE[planned.name](cluster, victim, planned.seconds)
-        made.append(Fault(planned.name, victim.place, victim.number, began, time.time()))
+            made.append(Fault(planned.name, victim.place, victim.number, began, time.time()))
+            if planned.name in _OF_ITS_MEMORY:
+                # It may start anew.
+                await cluster.until_back(victim.place)
 
     async with trio.open_nursery() as nursery:
         for planned in episode:

@@ -1,11 +1,14 @@
-"""Two real servers on one database, one of which is killed: nothing is lost, nothing done twice."""
+"""Real servers on one database, with faults: nothing is lost or done twice, and what is wrong is found."""
 
+import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from motorpool.bench.cluster import drill
-from motorpool.bench.cluster.faults import CRASH, KILL, Planned
+from motorpool.bench.cluster.faults import CRASH, CUT_LINK, KILL, KILL_NATS, REPLACE, Planned
 from motorpool.bench.cluster.outcome import device_waits, duty_waits, report_drill
 from motorpool.bench.figures import Summary
 from motorpool.bench.scenarios import servers
@@ -61,3 +64,48 @@ def test_nothing_is_lost_or_done_twice_when_a_server_is_killed(
     # PostgreSQL crashed meanwhile, so they are not among the figures.
     assert device_waits(outcome, killed)
     assert duty_waits(outcome, killed)
+
+
+@pytest.mark.long
+def test_nothing_is_lost_or_done_twice_when_processes_are_replaced_and_nats_ends(film: Path) -> None:
+    episodes = (
+        (Planned(REPLACE, 0, 0.0),),
+        (Planned(KILL_NATS, 0, 1.0),),
+        (Planned(CUT_LINK, 1, 8.0),),
+        (Planned(KILL, 1, 0.5),),
+    )
+    plan = plan_of_a_moment(film, episodes=episodes)
+    outcome = servers.run_plan(plan, print, counts=(1, 2), linked=True)
+    assert [each for each in outcome.anomalies if each.rule not in MACHINE_DEPENDENT] == []
+    assert [fault.name for fault in outcome.faults] == [REPLACE, KILL_NATS, CUT_LINK, KILL]
+    assert any(each.is_due and each.result == "ok" for each in outcome.history.commands)
+    assert outcome.history.shown
+
+
+DEAF = """
+from motorpool.actors.cluster.change_relay import ChangeRelay
+from motorpool.api.main import main
+
+async def ignore(self, *changes):
+    pass
+
+ChangeRelay._apply = ignore
+main(["serve"])
+"""
+
+
+def start_deaf(folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a server that ignores what others have changed."""
+    with (folder / "server.log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-c", DEAF], cwd=folder, env=environment, stdout=log, stderr=log
+        )
+
+
+@pytest.mark.long
+def test_servers_that_ignore_changes_of_rights_are_found_by_all_that_the_user_does(film: Path) -> None:
+    plan = plan_of_a_moment(film, episodes=(), cameras=(), calm_seconds=60.0)
+    outcome = servers.run_plan(plan, print, start_deaf, linked=True)
+    outdated = [each.text for each in outcome.anomalies if each.rule == "outdated read"]
+    for means in ("A: ", "a command: ", "a WebSocket: "):
+        assert any(means in text for text in outdated), means
