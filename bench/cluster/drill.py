@@ -101,6 +101,8 @@ class DrillOutcome(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan
     names: tuple[str, ...]
     """Of the places of servers."""
+    machines: tuple[int, ...]
+    """The places with several processes."""
     history: History
     anomalies: tuple[Anomaly, ...]
     """All that were found at any time."""
@@ -230,6 +232,7 @@ class _Drill:
         return DrillOutcome(
             plan=plan,
             names=tuple(self._cluster.names),
+            machines=tuple(place for place, each in enumerate(self._cluster.places) if each.is_machine),
             history=history,
             anomalies=tuple(sorted(self._anomalies)),
             faults=tuple(self._faults),

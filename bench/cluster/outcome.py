@@ -13,6 +13,8 @@ from motorpool.bench.load.plan import TerminalSession
 SHOWN = 10
 """Anomalies that are described."""
 TAKE_OVER_SECONDS = 12.0
+SAME_MACHINE_SECONDS = 2.0
+"""A supervisor tells the database at once that a process has ended."""
 RESUME_SECONDS = 10.0
 """From the return of a device to the next segment of its stream (docs/servers.md#video)."""
 WAYS = {True: "own server", False: "other server"}
@@ -107,27 +109,38 @@ def _command_waits(outcome: DrillOutcome) -> dict[bool, list[float]]:
 
 
 def _report_take_over(summary: Summary, name: str, outcome: DrillOutcome) -> None:
-    """Report how long it took until the other server had what a killed one had, where it was well itself."""
-    kills = [fault for fault in outcome.faults if fault.name == KILL and _is_alone(fault, outcome.faults)]
-    if not kills:
-        return
-    must = (Goal(TAKE_OVER_SECONDS),)
-
-    def add(metric: str, waits: Iterable[float], goals: tuple[Goal, ...] = must) -> None:
-        ordered = sorted(waits)
-        if ordered:
-            summary.add(name, f"{metric}, p50", percentile_ms(ordered, 0.5) / 1000, "s")
-            summary.add(name, f"{metric}, worst", percentile_ms(ordered, 1.0) / 1000, "s", goals=goals)
-
-    add("take-over of a device", [wait for fault in kills for wait in device_waits(outcome, fault)])
-    add("take-over of a duty", [wait for fault in kills for wait in duty_waits(outcome, fault)])
+    """Report how long it took until others had what a killed server had, where they were well themselves."""
+    alone = [fault for fault in outcome.faults if fault.name == KILL and _is_alone(fault, outcome.faults)]
+    kills = [fault for fault in alone if fault.place not in outcome.machines]
+    _report_kills(summary, name, outcome, kills, "", TAKE_OVER_SECONDS)
+    supervised = [fault for fault in alone if fault.place in outcome.machines]
+    _report_kills(summary, name, outcome, supervised, " of a process of a machine", SAME_MACHINE_SECONDS)
     streams = [wait for fault in kills for wait in stream_waits(outcome, fault)]
-    add("return of a camera", [returned for returned, _ in streams], ())
+    _add_waits(summary, name, "return of a camera", (returned for returned, _ in streams))
     resumed = [resumed - returned for returned, resumed in streams]
-    add("next segment after its return", resumed, (Goal(RESUME_SECONDS),))
-    add("take-over of a stream", [resumed for _, resumed in streams], ())
+    _add_waits(summary, name, "next segment after its return", resumed, (Goal(RESUME_SECONDS),))
+    _add_waits(summary, name, "take-over of a stream", (resumed for _, resumed in streams))
     late = (run.noted - run.due for run in outcome.runs if any(_is_away(fault, run.due) for fault in kills))
-    add("edges late", late)
+    _add_waits(summary, name, "edges late", late, (Goal(TAKE_OVER_SECONDS),))
+
+
+def _report_kills(
+    summary: Summary, name: str, outcome: DrillOutcome, kills: Sequence[Fault], whose: str, limit: float
+) -> None:
+    """Report how long it took until devices and duties of killed servers were taken."""
+    devices = (wait for fault in kills for wait in device_waits(outcome, fault))
+    _add_waits(summary, name, f"take-over of a device{whose}", devices, (Goal(limit),))
+    duties = (wait for fault in kills for wait in duty_waits(outcome, fault))
+    _add_waits(summary, name, f"take-over of a duty{whose}", duties, (Goal(limit),))
+
+
+def _add_waits(
+    summary: Summary, name: str, metric: str, waits: Iterable[float], goals: tuple[Goal, ...] = ()
+) -> None:
+    ordered = sorted(waits)
+    if ordered:
+        summary.add(name, f"{metric}, p50", percentile_ms(ordered, 0.5) / 1000, "s")
+        summary.add(name, f"{metric}, worst", percentile_ms(ordered, 1.0) / 1000, "s", goals=goals)
 
 
 def _is_alone(fault: Fault, faults: Iterable[Fault]) -> bool:

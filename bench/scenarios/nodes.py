@@ -1,7 +1,8 @@
-"""Two servers on one database that NATS links: a command one hop away, and what watching costs the other."""
+"""Two servers on one database that NATS links: commands one hop away, what watching costs, throughput."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -12,7 +13,7 @@ from motorpool.bench.cluster.cluster import Cluster, Start, open_cluster
 from motorpool.bench.cluster.frequent_schedules import text_command
 from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.latencies import Latencies
-from motorpool.bench.load.plan import TerminalLoad, TerminalResult
+from motorpool.bench.load.plan import Mark, Span, TerminalLoad, TerminalResult
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.measured_server import device_ids
 from motorpool.bench.options import BenchError, Options, Step
@@ -20,16 +21,21 @@ from motorpool.bench.phases.registration import connected_fleet
 from motorpool.bench.server import Server, start_process
 
 NAME = "nodes"
-TITLE = "two servers that NATS links: commands to a device of the other, CPU of the other for each position"
+TITLE = "two servers that NATS links: commands to a device of the other, CPU of the other, throughput"
 SERVER = "own"
-STEPS = 4
+STEPS = 7
 TERMINALS = 20
 """Terminals that get commands."""
 SENDERS = 400
 RATE = 2_000.0
 """Positions a second."""
 PREFIX = "138"
+PREFIXES = "139"
+"""Of terminals that saturate servers; the place follows."""
+WARM_SECONDS = 3.0
 HOP_MS = 20.0
+SHARE = 0.9
+"""Positions per CPU second that two servers do at least, of what one does."""
 HOME, OTHER = 0, 1
 LINKED_SECONDS = 30.0
 
@@ -43,6 +49,20 @@ class Spent(msgspec.Struct, frozen=True):
     answers: int
 
 
+class Throughput(msgspec.Struct, frozen=True):
+    """What servers do of positions when each terminal sends again as soon as it is answered."""
+
+    answers: int
+    seconds: float
+    cpu_seconds: float
+    """Of all servers together."""
+
+    @property
+    def per_cpu_second(self) -> float:
+        """Positions."""
+        return self.answers / self.cpu_seconds if self.cpu_seconds else 0.0
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What was measured."""
 
@@ -51,6 +71,9 @@ class Outcome(msgspec.Struct, frozen=True):
     refused: int
     """Commands that were queued or refused."""
     spent: Spent
+    by_one: Throughput
+    """Of a server without another one."""
+    by_two: Throughput
 
 
 def run(options: Options, summary: Summary, step: Step) -> None:
@@ -63,6 +86,13 @@ def run(options: Options, summary: Summary, step: Step) -> None:
     if spent.answers:
         summary.add(NAME, "CPU of the home per position", spent.home / spent.answers * 1e6, "µs")
         summary.add(NAME, "CPU of the other server per position", spent.other / spent.answers * 1e6, "µs")
+    for name, each in (("one server", outcome.by_one), ("two servers", outcome.by_two)):
+        summary.add(NAME, f"saturated, {name}", each.answers / each.seconds, "positions/s")
+        summary.add(NAME, f"positions per CPU second, {name}", each.per_cpu_second, "positions/s")
+    if outcome.by_one.per_cpu_second:
+        share = outcome.by_two.per_cpu_second / outcome.by_one.per_cpu_second
+        goals = (Goal(SHARE, at_least=True),)
+        summary.add(NAME, "positions per CPU second, two servers to one", share, "", goals=goals)
 
 
 def measure(seconds: float, step: Step, start: Start = start_process) -> Outcome:
@@ -72,19 +102,25 @@ def measure(seconds: float, step: Step, start: Start = start_process) -> Outcome
         BenchError: a server does not start, or there is no NATS.
     """
 
-    async def run_both() -> Outcome:
-        async with open_cluster(linked=True, start=start) as cluster:
-            return await trio.to_thread.run_sync(_measure, cluster, seconds, step)
+    async def run_one() -> Throughput:
+        async with open_cluster((1,), linked=True, start=start) as cluster:
+            return await trio.to_thread.run_sync(_saturate, cluster.servers, seconds)
 
-    step("NATS and two servers start")
+    async def run_both(by_one: Throughput) -> Outcome:
+        async with open_cluster(linked=True, start=start) as cluster:
+            return await trio.to_thread.run_sync(_measure, cluster, seconds, step, by_one)
+
     try:
-        return trio.run(run_both)
+        step("one server, saturated")
+        by_one = trio.run(run_one)
+        step("NATS and two servers start")
+        return trio.run(run_both, by_one)
     except BaseExceptionGroup as group:
         found = group.subgroup((BenchError, LoadFailed))
         raise BenchError(f"{(found or group).exceptions[0]}") from None
 
 
-def _measure(cluster: Cluster, seconds: float, step: Step) -> Outcome:
+def _measure(cluster: Cluster, seconds: float, step: Step, by_one: Throughput) -> Outcome:
     home, other = cluster.servers[HOME], cluster.servers[OTHER]
     with (
         connected_fleet(home, TERMINALS),
@@ -99,7 +135,10 @@ def _measure(cluster: Cluster, seconds: float, step: Step) -> Outcome:
         step("commands one hop away")
         far, far_refused = _send_for(one_hop, devices, seconds)
     step(f"{RATE:g} positions a second")
-    return Outcome(near, far, near_refused + far_refused, _spend(home, other, seconds))
+    spent = _spend(home, other, seconds)
+    step("two servers, saturated")
+    by_two = _saturate(cluster.servers, seconds)
+    return Outcome(near, far, near_refused + far_refused, spent, by_one, by_two)
 
 
 def _client(cluster: Cluster, server: Server) -> httpx.Client:
@@ -132,30 +171,57 @@ def _send_for(client: httpx.Client, devices: list[int], seconds: float) -> tuple
     return Latencies.of(taken), failed
 
 
-def _spend(home: Server, other: Server, seconds: float) -> Spent:
-    """Send positions to one server, and compare the CPU of both with that of the same time without."""
-    idle = _cpu(home, other, lambda: time.sleep(seconds))
-    load = TerminalLoad(
-        host=home.host,
-        port=home.jt808_port,
-        phones=tuple(f"{PREFIX}{number:08d}" for number in range(1, SENDERS + 1)),
-        mode="paced",
-        rate=RATE,
-        seconds=seconds,
-        warm_seconds=0.0,
+def _load(server: Server, prefix: str, count: int) -> TerminalLoad:
+    return TerminalLoad(
+        host=server.host,
+        port=server.jt808_port,
+        phones=tuple(f"{prefix}{number:0{11 - len(prefix)}d}" for number in range(1, count + 1)),
         first_epoch=(datetime.now(UTC) - timedelta(hours=1)).replace(microsecond=0).timestamp(),
     )
-    results: list[TerminalResult] = []
-
-    def send() -> None:
-        with run_program("terminals", load) as program:
-            results.append(program.wait_for(TerminalResult, seconds + 60.0))
-
-    busy = _cpu(home, other, send)
-    return Spent(busy[0] - idle[0], busy[1] - idle[1], results[0].answers)
 
 
-def _cpu(home: Server, other: Server, work: Callable[[], None]) -> tuple[float, float]:
-    before = home.cpu_seconds(), other.cpu_seconds()
-    work()
-    return home.cpu_seconds() - before[0], other.cpu_seconds() - before[1]
+def _spend(home: Server, other: Server, seconds: float) -> Spent:
+    """Send positions to one server, and compare the CPU of both with that of the same time without."""
+    servers = (home, other)
+    with run_program("terminals", _load(home, PREFIX, SENDERS)) as program:
+        program.wait_for(Mark, seconds + 60.0)
+        program.send_line(_span(WARM_SECONDS, RATE))
+        program.wait_for(TerminalResult, WARM_SECONDS + 60.0)
+        # Logged in, and still.
+        idle = _cpu(servers, seconds)
+        program.send_line(_span(seconds, RATE))
+        busy = _cpu(servers, seconds)
+        answers = program.wait_for(TerminalResult, seconds + 60.0).answers
+    return Spent(busy[0] - idle[0], busy[1] - idle[1], answers)
+
+
+def _saturate(servers: Sequence[Server], seconds: float) -> Throughput:
+    """Let terminals of all servers send as fast as they are answered."""
+    with ExitStack() as stack:
+        programs = [
+            stack.enter_context(
+                run_program("terminals", _load(server, f"{PREFIXES}{place}", SENDERS // len(servers)))
+            )
+            for place, server in enumerate(servers)
+        ]
+        for program in programs:
+            program.wait_for(Mark, seconds + 60.0)
+        for length in (WARM_SECONDS, seconds):
+            start = time.perf_counter() + 0.5
+            for program in programs:
+                program.send_line(_span(length, 0.0, start))
+            time.sleep(max(0.0, start - time.perf_counter()))
+            spent = sum(_cpu(servers, length))
+            answers = sum(program.wait_for(TerminalResult, length + 60.0).answers for program in programs)
+    return Throughput(answers, seconds, spent)
+
+
+def _span(seconds: float, rate: float, start: float = 0.0) -> str:
+    return msgspec.json.encode(Span(start=start, seconds=seconds, rate=rate)).decode()
+
+
+def _cpu(servers: Sequence[Server], seconds: float) -> list[float]:
+    """Return the CPU seconds of each server in so many seconds."""
+    before = [server.cpu_seconds() for server in servers]
+    time.sleep(seconds)
+    return [server.cpu_seconds() - spent for server, spent in zip(servers, before, strict=True)]

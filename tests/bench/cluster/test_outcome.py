@@ -56,6 +56,7 @@ def outcome() -> DrillOutcome:
             episodes=(),
         ),
         names=("A", "B"),
+        machines=(),
         history=History(segments=segments),
         anomalies=(),
         faults=(KILLED,),
@@ -142,3 +143,11 @@ def test_all_faults_have_their_turn_where_servers_can_have_them() -> None:
     assert set(ALL) - set(kinds(linked=False, replaced=False)) == {KILL_NATS, CUT_LINK, REPLACE}
     kills = [fault for (fault,) in usual(12, ALL) if fault.name == KILL]
     assert {fault.on for fault in kills} == {0, 1}
+
+
+def test_a_killed_process_of_a_machine_is_taken_over_at_once(outcome: DrillOutcome) -> None:
+    summary = Summary({})
+    report_drill(summary, "servers", replace(outcome, machines=(0,)))
+    (missed,) = [each for each in summary.figures for goal in summary.goals_of(each) if not goal.is_met(each)]
+    assert missed.metric == "take-over of a duty of a process of a machine, worst"
+    assert missed.value == 9.0

@@ -20,11 +20,16 @@ def test_commands_cross_and_positions_are_seen(forks, monkeypatch: pytest.Monkey
     assert len(outcome.one_hop) > 1
     assert outcome.spent.answers > 100
     assert outcome.spent.home > 0
+    assert outcome.by_one.per_cpu_second > 100
+    assert outcome.by_two.answers > 100
+
+
+ONE, TWO = nodes.Throughput(30_000, 10.0, 1.0), nodes.Throughput(50_000, 10.0, 2.0)
 
 
 def test_its_figures_have_goals(monkeypatch: pytest.MonkeyPatch) -> None:
     at_home, one_hop = Latencies.of([0.002] * 100), Latencies.of([0.003] * 95 + [0.03] * 5)
-    outcome = nodes.Outcome(at_home, one_hop, 1, nodes.Spent(0.02, 0.005, 1000))
+    outcome = nodes.Outcome(at_home, one_hop, 1, nodes.Spent(0.02, 0.005, 1000), ONE, TWO)
     monkeypatch.setattr(nodes, "measure", lambda _seconds, _step: outcome)
     summary = Summary({})
     nodes.run(Options(), summary, lambda _: None)
@@ -34,4 +39,8 @@ def test_its_figures_have_goals(monkeypatch: pytest.MonkeyPatch) -> None:
     missed = {
         each.metric for each in summary.figures for goal in summary.goals_of(each) if not goal.is_met(each)
     }
-    assert missed == {"command one hop away p99", "commands queued or refused"}
+    assert missed == {
+        "command one hop away p99",
+        "commands queued or refused",
+        "positions per CPU second, two servers to one",
+    }
