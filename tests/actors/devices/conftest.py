@@ -1,10 +1,11 @@
 """The device actor in a small tree, between probes and with its tables."""
 
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from itertools import count
 
 import pytest
+from tests.actors.devices.askers import AskedFromElsewhere, server_of_the_asker
 from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.devices.device import device_spec
@@ -42,10 +43,14 @@ class DeviceHarness:
         self.texts = texts
         self.ticket_commands = ticket_commands
         self.command_log = command_log
+        self.asking_system = None
+        """That of another server, if those who ask are there."""
         self._numbers = count(1)
 
     def device(self, row):
-        return self.system.ref(DEVICE, row.id)
+        here = self.system.ref(DEVICE, row.id)
+        asking = self.asking_system
+        return here if asking is None else AskedFromElsewhere(here, asking.ref(DEVICE, row.id))
 
     @property
     def appended(self):
@@ -126,7 +131,13 @@ def make_known_device(database, make_device):
 
 
 @pytest.fixture
-def device_harness(database, neighbours, tree, tmp_path):
+def asked_from():
+    """Where those are who ask devices (askers.py)."""
+    return "here"
+
+
+@pytest.fixture
+def device_harness(database, neighbours, tree, tmp_path, asked_from, clock):
     """`async with device_harness() as running:` with settings of the device's spec."""
     streams, playbacks, texts, ticket_commands, command_log = {}, {}, Probe(), Probe(), Probe()
 
@@ -168,17 +179,16 @@ def device_harness(database, neighbours, tree, tmp_path):
             "ticket_commands": ticket_commands,
             "command_log": command_log,
         }
-        return _Opened(tree(*specs), partial(DeviceHarness, **around))
+        return running(specs, around)
+
+    @asynccontextmanager
+    async def running(specs, around):
+        async with tree(*specs) as system:
+            harness = DeviceHarness(system, **around)
+            if asked_from == "here":
+                yield harness
+            else:
+                async with server_of_the_asker(system, clock) as harness.asking_system:
+                    yield harness
 
     return opened
-
-
-class _Opened:
-    def __init__(self, running, make):
-        self.running, self.make = running, make
-
-    async def __aenter__(self):
-        return self.make(await self.running.__aenter__())
-
-    async def __aexit__(self, *error):
-        return await self.running.__aexit__(*error)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 import trio
+from tests.actors.devices.askers import FROM_ANYWHERE
 from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.devices.device_session import REASON
@@ -593,6 +594,7 @@ class TestStatus:
             assert await running.device(one).ask(GetCommandTypes()) == ("custom",)
 
 
+@FROM_ANYWHERE
 class TestCommands:
     async def test_commands_for_an_offline_device_are_sent_in_order_and_once(
         self, database, make_known_device, device_harness, time
@@ -978,6 +980,7 @@ class TestCommands:
         assert (appended[0].receipt, appended[0].connection) == (5, connection)
 
 
+@FROM_ANYWHERE
 class TestMedia:
     async def test_an_upload_is_a_file_before_its_position_is_stored(self, make_device, device_harness, time):
         row = await make_device()
@@ -1178,6 +1181,7 @@ class TestRecordings:
             assert "cannot store a list of 1 recordings" in caplog.text
 
 
+@FROM_ANYWHERE
 class TestCorrections:
     async def test_values_set_by_hand_are_stored_at_the_latest_place_and_counted_on(
         self, make_device, device_harness, time

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import trio
+from tests.actors.devices.askers import FROM_ANYWHERE
 from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.devices.command_queue import FORBIDDEN
@@ -42,6 +43,7 @@ from motorpool.storage.schedules import runs
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
+pytestmark = FROM_ANYWHERE
 OFFLINE = CommandRefused("the device is offline", offline=True)
 
 
