@@ -166,6 +166,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
             "free_ports.py",
             "load",
             "machine.py",
+            "nats_server.py",
             "options.py",
             "server.py",
             "viewer.py",
