@@ -11,7 +11,7 @@ import httpx
 import msgspec
 import trio
 
-from motorpool.bench.cluster.pair import Start
+from motorpool.bench.cluster.cluster import Start
 from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.plan import Mark, RoamerLoad, RoamerResult
 from motorpool.bench.load.program import LoadFailed, LoadProgram, run_program
