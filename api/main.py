@@ -205,13 +205,13 @@ def _settings(options: argparse.Namespace) -> "Settings":
 
 
 def _serve(options: argparse.Namespace) -> int:
+    use_private_umask()
+    if options.control is not None:
+        return _serve_supervised(options)
     # A setting that is wrong is reported before the server is imported.
     settings = _settings(options)
     from motorpool.api.program.log import open_log
 
-    use_private_umask()
-    if options.control is not None:
-        return _serve_supervised(options, settings)
     open_log(settings.log)
     from motorpool.api.program.reboot import restart_process
     from motorpool.api.program.supervisor import node_count, supervise
@@ -230,27 +230,34 @@ def _serve(options: argparse.Namespace) -> int:
     return _run_program(run, restart_process)
 
 
-def _serve_supervised(options: argparse.Namespace, settings: "Settings") -> int:
+def _serve_supervised(options: argparse.Namespace) -> int:
     """Serve as one of several processes; what goes wrong is told to the supervisor."""
     from motorpool.api.nodes.control import Failed, receive_plan, send_line
-    from motorpool.api.nodes.supervised import Supervised
-    from motorpool.api.program.log import open_log
-    from motorpool.api.program.reboot import RESTART_CODE
-    from motorpool.api.program.serve import serve
 
     try:
         plan, connection = receive_plan(options.control)
     except OSError as error:
         return _fail(str(error), 1)
-    open_log(settings.log, node=plan.index)
     own = connection.dup()
-
-    async def run() -> bool:
-        return await serve(settings, supervised=Supervised(plan, connection))
 
     def tell(line: str) -> None:
         with suppress(OSError):
             send_line(own, Failed(line))
+
+    try:
+        settings = _settings(options)
+    except SettingsError as error:
+        tell(str(error))
+        return 2
+    from motorpool.api.nodes.supervised import Supervised
+    from motorpool.api.program.log import open_log
+    from motorpool.api.program.reboot import RESTART_CODE
+    from motorpool.api.program.serve import serve
+
+    open_log(settings.log, node=plan.index)
+
+    async def run() -> bool:
+        return await serve(settings, supervised=Supervised(plan, connection))
 
     return _run_program(run, lambda: RESTART_CODE, tell)
 

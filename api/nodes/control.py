@@ -5,6 +5,7 @@ The end of the stream is the end of the other process, however it came.
 
 import socket
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import msgspec
 import trio
@@ -30,6 +31,11 @@ class Plan(msgspec.Struct, frozen=True, tag=True):
     """Descriptors of the sockets of devices, by port number."""
     load: int
     """Descriptor of the page of `MachineLoad`."""
+    data: str
+    """The data folder; this and what follows as in the settings when the supervisor was started."""
+    device_host: str
+    port_offset: int
+    protocols: tuple[str, ...] | None
 
 
 class Joined(msgspec.Struct, frozen=True, tag=True):
@@ -118,16 +124,25 @@ class Channel:
         self._sending = trio.Lock()
 
     async def send(self, message: Message) -> bool:
-        """Send a message; return False if the other process has ended."""
+        """Send a message; return False if the other process has ended.
+
+        Cancelled in the middle of a message: the other process sees the end of the stream.
+        """
         try:
             async with self._sending:
-                await self._stream.send_all(_encoder.encode(message) + b"\n")
+                try:
+                    await self._stream.send_all(_encoder.encode(message) + b"\n")
+                except trio.Cancelled:
+                    # Else it would take the rest of this line and the next one for a message.
+                    with suppress(OSError):
+                        self._stream.socket.shutdown(socket.SHUT_WR)
+                    raise
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return False
         return True
 
     async def messages(self) -> AsyncIterator[Message]:
-        """Yield what the other process sends, until it ends."""
+        """Yield what the other process sends, until it ends. Raises ValueError for what is no message."""
         buffered = bytearray()
         while True:
             try:
@@ -139,7 +154,11 @@ class Channel:
             buffered += data
             *lines, rest = buffered.split(b"\n")
             for line in lines:
-                yield _decoder.decode(line)
+                try:
+                    message = _decoder.decode(line)
+                except msgspec.DecodeError as error:
+                    raise ValueError(f"no message of the control channel: {error}: {line[:80]!r}") from None
+                yield message
             buffered = rest
             if len(buffered) > MAX_BYTES:
                 raise ValueError("a message of the control channel is too long")

@@ -39,8 +39,10 @@ class NodeProcess:
         """How the process has ended, in words."""
         code = self._process.returncode
         if code is not None and code < 0:
-            return f"was ended by {signal.Signals(-code).name}"
-        return f"ended with code {code}" + (f": {self.fault}" if self.fault else "")
+            told = f"was ended by {signal.Signals(-code).name}"
+        else:
+            told = f"ended with code {code}"
+        return f"{told}: {self.fault}" if self.fault else told
 
     async def run(self, on_message: Callable[[Message], None]) -> None:
         """Follow the process until it has ended and all that it has said is known; cancelled, end it.
@@ -63,6 +65,14 @@ class NodeProcess:
                 await self._channel.aclose()
 
     async def _listen(self, on_message: Callable[[Message], None]) -> None:
+        try:
+            await self._follow(on_message)
+        except ValueError as error:
+            # It may do anything: another one takes its place.
+            self.fault = str(error)
+            self.kill()
+
+    async def _follow(self, on_message: Callable[[Message], None]) -> None:
         async for message in self._channel.messages():
             match message:
                 case Joined():

@@ -1,8 +1,10 @@
 """A server that a supervisor has started, as it sees itself."""
 
+import logging
 import socket
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import trio
 
@@ -11,6 +13,8 @@ from motorpool.actors.gateway.shared_ports import SharedPorts
 from motorpool.api.nodes.control import Channel, Joined, Leave, Plan, Ready, RestartAsked, Siblings
 from motorpool.api.nodes.machine import Machine
 from motorpool.api.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 
 class Supervised:
@@ -37,11 +41,16 @@ class Supervised:
 
     def settings(self, settings: Settings) -> Settings:
         """Return the settings with what the supervisor says in place of the operator's."""
+        plan = self._plan
         return replace(
             settings,
-            database=self._plan.database,
-            cluster=replace(settings.cluster, name=self._plan.cluster),
-            node=replace(settings.node, address=self._plan.address),
+            data=Path(plan.data),
+            database=plan.database,
+            cluster=replace(settings.cluster, name=plan.cluster),
+            node=replace(settings.node, address=plan.address),
+            device=replace(settings.device, host=plan.device_host),
+            port=replace(settings.port, offset=plan.port_offset),
+            protocols=plan.protocols,
         )
 
     async def tell_joined(self, node: int, url: str, key: str) -> None:
@@ -58,9 +67,12 @@ class Supervised:
 
     async def follow(self, on_end: Callable[[], None]) -> None:
         """Do what the supervisor says; call `on_end` once if it has ended."""
-        async for message in self._channel.messages():
-            if isinstance(message, Siblings):
-                self._siblings = message
-            elif isinstance(message, Leave):
-                self.leave_asked.set()
+        try:
+            async for message in self._channel.messages():
+                if isinstance(message, Siblings):
+                    self._siblings = message
+                elif isinstance(message, Leave):
+                    self.leave_asked.set()
+        except ValueError as error:
+            _log.error("the supervisor is not understood, so this process ends: %s", error)
         on_end()

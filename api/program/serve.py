@@ -297,11 +297,25 @@ async def _stop_on_signal(
     running: trio.CancelScope,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Shut down in order at the first signal; cancel at a second one, or at one during the start."""
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+    """Shut down in order at the first signal; cancel at a second one, or at one during the start.
+
+    SIGHUP is the end of the terminal that the program was started in, or else says that settings have
+    changed, which are read at the start.
+    """
+    has_terminal = os.isatty(0)
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
         task_status.started()
-        async for _ in signals:
-            _stop(state, running)
+        async for each in signals:
+            if each != signal.SIGHUP or has_terminal:
+                _stop(state, running)
+            elif state.is_supervised:
+                _log.warning("SIGHUP is for the supervisor, which then replaces all server processes")
+            else:
+                _log.warning(
+                    "SIGHUP changes nothing: settings are read at the start. POST /server/reboot and"
+                    " `systemctl restart` start the server again; several processes (`nodes`) are replaced"
+                    " without an interruption at SIGHUP"
+                )
 
 
 def _stop(state: ServerState, running: trio.CancelScope) -> None:

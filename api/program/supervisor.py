@@ -5,14 +5,17 @@ that all servers share, and tells the database at once when the process of one h
 """
 
 import logging
+import math
 import os
 import signal
 import socket
 import sys
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count as count_from
 from operator import itemgetter
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
@@ -58,6 +61,8 @@ FROZEN_LOOKS = 3
 """So many times a server may be seen that is dead: one that ends in order has said so before."""
 NOTE_SECONDS = 10.0
 """How long is tried to tell the database of the end of a server; after it the others have noticed it."""
+LAST_NOTE_SECONDS = 1.0
+"""The same for one that is ended, which has said so itself where the database answers."""
 NOTE_PAUSE_SECONDS = 0.5
 
 _log = logging.getLogger(__name__)
@@ -116,11 +121,15 @@ class Wishes:
         return self.running
 
     async def follow_signals(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """End in order at the first SIGTERM or SIGINT, at once at a second one; replace all at SIGHUP."""
+        """End in order at the first SIGTERM or SIGINT, at once at a second one; replace all at SIGHUP.
+
+        SIGHUP at the end of the terminal that the program was started in ends it, too.
+        """
+        has_terminal = os.isatty(0)
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
             task_status.started()
             async for each in signals:
-                if each == signal.SIGHUP:
+                if each == signal.SIGHUP and not has_terminal:
                     self.replacement.set()
                 elif self.running.cancel_called:
                     self.hurry()
@@ -151,11 +160,11 @@ async def _supervise(
             prepared = await prepare(settings, database, PasswordHasher(settings.login), demo=demo)
             live = await open_live_settings(database, settings)
             warn_of_retention(live)
-            plan = _common_plan(settings, database, http, devices)
             lock = None if database.server is None else database.server.lock_descriptor
+            if lock is None and settings.cluster.name is None:
+                lock = stack.enter_context(DataLock(settings.data)).descriptor
+            plan = _common_plan(settings, database, http, devices, lock)
             if settings.cluster.name is None:
-                if lock is None:
-                    lock = stack.enter_context(DataLock(settings.data)).descriptor
                 # Nobody else has this name, and nobody of an earlier start lives: they would have the lock.
                 await nodes.note_end_of_cluster(database, plan.cluster)
             _listen(settings, devices)
@@ -191,19 +200,38 @@ def _common_plan(
     database: Database,
     http: Sequence[socket.socket],
     devices: Mapping[int, socket.socket],
+    lock: int | None,
 ) -> Plan:
     """Return what is the same for all servers of this machine, and differs from the settings."""
     embedded = database.server
     return Plan(
         index=0,
-        # The same after a restart, and nobody else's: servers of another name do not start beside these.
-        cluster=settings.cluster.name or f"nodes of {socket.gethostname()}:{settings.data.absolute()}",
+        # Nobody else's: servers of another name do not start beside these.
+        cluster=settings.cluster.name or _name_of(lock),
         database=settings.database if embedded is None else embedded.url("motorpool"),
         address=settings.node.address or "http://127.0.0.1:0",
         http=tuple(each.fileno() for each in http),
         devices={number: each.fileno() for number, each in devices.items()},
         load=new_page(),
+        data=str(settings.data),
+        device_host=settings.device.host,
+        port_offset=settings.port.offset,
+        protocols=settings.protocols,
     )
+
+
+def _name_of(lock: int | None) -> str:
+    """Return the name of the servers of a data folder, the same until the machine restarts.
+
+    Host names and paths would not do: containers often have the same, on one machine or on several.
+    """
+    assert lock is not None
+    file = os.fstat(lock)
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        boot = f"{uuid.getnode():x}"
+    return f"nodes of {socket.gethostname()} {boot}:{file.st_dev:x}:{file.st_ino:x}"
 
 
 class _Place:
@@ -378,7 +406,8 @@ class Supervisor:
         if process.joined is None:
             return
         node = process.joined.node
-        with trio.move_on_after(NOTE_SECONDS, shield=True):
+        is_stopping = trio.current_effective_deadline() == -math.inf
+        with trio.move_on_after(LAST_NOTE_SECONDS if is_stopping else NOTE_SECONDS, shield=True):
             while True:
                 try:
                     async with self._database.transaction() as transaction:

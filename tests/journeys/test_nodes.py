@@ -229,6 +229,29 @@ def test_all_processes_are_replaced_and_nobody_notices(server, connected, eventu
         assert "is restarted in" not in server.log
 
 
+@pytest.mark.timeout(180)
+def test_settings_are_read_again_and_a_wrong_one_changes_nothing(server, connected, eventually):
+    settings = server.folder / "motorpool.toml"
+    try:
+        before = nodes_of(server).keys()
+        settings.write_text("bnid = 1\n")
+        server.process.send_signal(signal.SIGHUP)
+        assert eventually(lambda: "bnid is no setting; the nearest is bind: all others stay" in server.log)
+        assert nodes_of(server).keys() == before
+        # What is the supervisor's stays as it is; what is the processes' changes.
+        settings.write_text('protocols = ["osmand"]\ndata = "elsewhere"\n[log]\nformat = "json"\n')
+        server.process.send_signal(signal.SIGHUP)
+        times = server.log.count("all servers have been replaced")
+        assert eventually(lambda: server.log.count("all servers have been replaced") > times)
+        assert not nodes_of(server).keys() & before
+        assert '"level":"info"' in server.log
+        assert not (server.folder / "elsewhere").exists()
+        with connected(server, "13900000009"):
+            assert httpx.get(f"{server.url}/api/health").text == "OK"
+    finally:
+        settings.unlink()
+
+
 def test_nothing_is_left_of_a_supervisor_that_is_killed_or_ends(start_server, eventually):
     with start_server(SETTINGS) as server:
         nodes = list(nodes_of(server).values())

@@ -24,6 +24,10 @@ PLAN = Plan(
     http=(3,),
     devices={5: 4},
     load=6,
+    data="data",
+    device_host="0.0.0.0",
+    port_offset=0,
+    protocols=None,
 )
 
 
@@ -68,3 +72,43 @@ async def test_a_message_has_a_limit(pair):
         with pytest.raises(ValueError, match="too long"):
             [each async for each in Channel(ours).messages()]
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    "line", [b"nonsense", b"{}", b'{"type":"Ready"', b'{"type":"Boot"}', b"\xff\x00", b""]
+)
+async def test_what_is_no_message_is_told_as_such(pair, line):
+    ours, theirs = pair
+    theirs.sendall(b'{"type":"Ready"}\n' + line + b"\n")
+    messages = Channel(ours).messages()
+    assert await anext(messages) == Ready()
+    with pytest.raises(ValueError, match="no message of the control channel"):
+        await anext(messages)
+
+
+async def test_one_that_takes_no_more_sees_the_end_and_no_part_of_a_message_as_another(pair):
+    ours, theirs = pair
+    channel = Channel(ours)
+    long = Failed("x" * (MAX_BYTES // 2))
+    with trio.move_on_after(0.2) as waited:
+        await channel.send(long)
+    assert waited.cancelled_caught
+    assert not await channel.send(Ready())
+    assert [each async for each in Channel(theirs).messages()] == []
+
+
+async def test_a_message_that_waits_behind_another_may_be_given_up(pair):
+    ours, theirs = pair
+    channel = Channel(ours)
+    long = Failed("x" * (MAX_BYTES // 2))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(channel.send, long)
+        await trio.testing.wait_all_tasks_blocked()
+        with trio.move_on_after(0.05) as waited:
+            await channel.send(Ready())
+        assert waited.cancelled_caught
+        messages = Channel(theirs).messages()
+        assert await anext(messages) == long
+    assert await channel.send(Joined(1, "", ""))
+    assert await anext(messages) == Joined(1, "", "")
+    await messages.aclose()

@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import pty
 import re
 import select
 import signal
@@ -111,6 +112,34 @@ def test_it_says_where_it_is_serves_and_stops_in_order(serve):
     assert code == 0, errors
     assert seconds < 30
     assert "secret" not in errors
+
+
+def test_a_hangup_changes_nothing_and_says_what_does(serve):
+    program = serve(start_program)
+    program.wait_up()
+    program.process.send_signal(signal.SIGHUP)
+    program.process.send_signal(signal.SIGHUP)
+    assert httpx.get(f"http://127.0.0.1:{program.port}/api/health").text == "OK"
+    code, errors, _ = program.end()
+    assert code == 0, errors
+    assert "SIGHUP changes nothing: settings are read at the start" in errors
+
+
+def test_the_end_of_its_terminal_ends_it_in_order(serve):
+    ours, terminal = pty.openpty()
+
+    def popen(words: list[str], **options: Any) -> subprocess.Popen[str]:
+        return start_program(words, **{**options, "stdin": terminal, "start_new_session": True})
+
+    try:
+        program = serve(popen)
+        program.wait_up()
+    finally:
+        os.close(terminal)
+    code, errors, _ = program.end(signal.SIGHUP)
+    os.close(ours)
+    assert code == 0, errors
+    assert "stopped" in errors
 
 
 def test_the_first_user_registers_with_the_link_that_is_printed(serve):
@@ -318,6 +347,17 @@ def test_a_recording_that_cannot_be_written_is_one_line(serve, tmp_path, forks):
     assert program.process.returncode == 1
     assert "none/traffic: No such file or directory" in errors.splitlines()[-1]
     assert "Traceback" not in errors
+
+
+def test_several_processes_make_no_recording(serve, tmp_path, forks):
+    def popen(words: list[str], **options: Any) -> subprocess.Popen[str]:
+        return forks.popen([*words, "--record", str(tmp_path / "traffic"), "--nodes", "2"], **options)
+
+    program = serve(popen)
+    _, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
+    assert program.process.returncode == 2
+    assert errors.splitlines()[-1] == "motorpool: --record is for one process: --nodes 1"
+    assert not (tmp_path / "traffic").exists()
 
 
 def test_errors_that_an_operator_cannot_see_to_are_not_one_line():

@@ -14,6 +14,7 @@ import trio
 from motorpool.actors.cluster.change_relay import CHANNEL
 from motorpool.actors.gateway.machine_load import new_page
 from motorpool.api.configuration.errors import SettingsError
+from motorpool.api.nodes import node_process
 from motorpool.api.nodes.control import Plan
 from motorpool.api.program import supervisor as module
 from motorpool.api.program.errors import StartFailed
@@ -22,9 +23,10 @@ from motorpool.api.settings import ClusterSettings, NodeSettings, Settings
 from motorpool.runtime import Signal
 from motorpool.storage.cluster.broadcast import open_broadcast
 from motorpool.storage.database import nodes
+from motorpool.storage.postgres.data_lock import DataLock
 
 PROGRAM = """
-    import json, os, socket, sys
+    import json, os, signal, socket, sys
     channel = socket.socket(fileno=int(sys.argv[-1]))
     lines = channel.makefile("rb")
     plan = json.loads(lines.readline())
@@ -32,6 +34,8 @@ PROGRAM = """
     started = os.path.join(folder, f"{plan['index']}")
     with open(started, "a") as file:
         file.write(f"{os.getpid()} {plan['address']}\\n")
+    if os.path.exists(os.path.join(folder, f"freezes{plan['index']}")):
+        os.kill(os.getpid(), signal.SIGSTOP)
     number = int(open(os.path.join(folder, f"row{plan['index']}")).read())
     tell = lambda **message: channel.sendall(json.dumps(message).encode() + b"\\n")
     tell(type="Joined", node=number, url="http://127.0.0.1:1", key="key")
@@ -39,12 +43,17 @@ PROGRAM = """
         tell(type="Failed", line="the port is taken")
         sys.exit(1)
     tell(type="Ready")
+    if os.path.exists(os.path.join(folder, f"mad{plan['index']}")):
+        channel.sendall(b"\\x00nonsense\\n")
+        lines.read()
     if os.path.exists(os.path.join(folder, "restarts")):
         os.unlink(os.path.join(folder, "restarts"))
         tell(type="RestartAsked")
     for line in lines:
         if json.loads(line)["type"] == "Leave":
-            break
+            open(os.path.join(folder, f"left{plan['index']}"), "w").close()
+            if not os.path.exists(os.path.join(folder, "stays")):
+                break
 """
 
 
@@ -63,6 +72,10 @@ class Machine:
             http=(),
             devices={},
             load=new_page(),
+            data=str(folder),
+            device_host="127.0.0.1",
+            port_offset=0,
+            protocols=None,
         )
 
     @asynccontextmanager
@@ -160,6 +173,17 @@ async def test_one_that_is_dead_for_the_others_and_does_not_notice_is_killed(
         assert len(machine.starts(0)) == 1
 
 
+async def test_one_that_says_what_nobody_understands_is_replaced(machine, caplog):
+    async with machine.running():
+        (machine.folder / "mad1").touch()
+        os.kill(int(machine.starts(1)[0][0]), signal.SIGKILL)
+        await until(lambda: len(machine.starts(1)) == 3)
+        (machine.folder / "mad1").unlink()
+        assert len(machine.starts(0)) == 1
+        assert lives(int(machine.starts(0)[0][0]))
+    assert "no message of the control channel" in caplog.text
+
+
 async def test_a_server_that_fails_at_the_start_ends_all(machine):
     (machine.folder / "fails1").touch()
     with pytest.RaisesGroup(pytest.RaisesExc(StartFailed, match="the port is taken"), flatten_subgroups=True):
@@ -190,6 +214,68 @@ async def test_one_that_does_not_start_in_the_place_of_another_leaves_all_as_the
         (machine.folder / "fails2").unlink()
         machine.replacement.set()
         await until(lambda: len(machine.starts(0)) == 2)
+
+
+async def test_a_frozen_one_delays_its_replacement_and_no_other(machine, monkeypatch):
+    monkeypatch.setattr(module, "LEAVE_SECONDS", 0.2)
+    monkeypatch.setattr(node_process, "STOP_SECONDS", 0.2)
+    async with machine.running():
+        frozen = int(machine.starts(0)[0][0])
+        os.kill(frozen, signal.SIGSTOP)
+        machine.replacement.set()
+        await until(lambda: len(machine.starts(0)) == 2)
+        await until(lambda: not lives(int(machine.starts(1)[0][0])))
+        assert not lives(frozen)
+        assert lives(int(machine.starts(2)[0][0]))
+
+
+async def test_one_that_freezes_as_it_takes_the_place_of_another_changes_nothing(
+    machine, monkeypatch, caplog
+):
+    monkeypatch.setattr(module, "START_SECONDS", 1.0)
+    monkeypatch.setattr(node_process, "STOP_SECONDS", 0.2)
+    (machine.folder / "freezes2").touch()
+    async with machine.running():
+        machine.replacement.set()
+        await until(lambda: "is not ready after 1 s: all others stay" in caplog.text)
+        await until(lambda: not lives(int(machine.starts(2)[0][0])))
+        assert [lives(int(machine.starts(index)[0][0])) for index in range(2)] == [True, True]
+
+
+async def test_the_end_is_in_order_while_one_is_being_replaced(machine, caplog):
+    caplog.set_level(logging.INFO)
+    (machine.folder / "stays").touch()
+    async with machine.running():
+        machine.replacement.set()
+        # The first does not leave although it is told to.
+        await until(lambda: len(machine.starts(2)) == 1)
+        await until((machine.folder / "left0").exists)
+    processes = [int(pid) for index in range(3) for pid, _ in machine.starts(index)]
+    assert len(processes) == 3
+    assert not any(lives(pid) for pid in processes)
+
+
+async def test_those_who_are_to_be_replaced_again_are_so_once_more(machine):
+    async with machine.running():
+        machine.replacement.set()
+        await until(lambda: len(machine.starts(2)) == 1)
+        for _ in range(3):
+            machine.replacement.set()
+        # Of six starts the first two are those before, and two each belong to a round.
+        await until(lambda: sum(len(machine.starts(index)) for index in range(3)) == 6)
+        await trio.sleep(0.5)
+        assert sum(len(machine.starts(index)) for index in range(3)) == 6
+        living = [pid for index in range(3) for pid, _ in machine.starts(index) if lives(int(pid))]
+        assert len(living) == 2
+
+
+def test_supervisors_have_the_same_name_only_on_the_same_data_folder(tmp_path):
+    """Whatever their hosts and paths are called: containers often have the same."""
+    names = []
+    for folder in ("one", "other", "one"):
+        with DataLock(tmp_path / folder) as lock:
+            names.append(module._name_of(lock.descriptor))
+    assert names[0] == names[2] != names[1]
 
 
 def test_the_number_of_processes_leaves_a_core_to_the_embedded_database(monkeypatch):
