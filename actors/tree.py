@@ -268,7 +268,7 @@ def fleet_tree(
                         factory=lambda: CaptureRecords(database, settings.captures.per_device, node=node),
                         mailbox_size=10_000,
                     ),
-                    capture_spec(database, files.store, settings.captures),
+                    capture_spec(database, files.store, settings.captures, node=node),
                 ),
             ),
             stream_spec(database, settings.video, clustered=clustered, node=node, others=others),

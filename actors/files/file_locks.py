@@ -33,13 +33,13 @@ def create_locked(path: Path) -> BinaryIO:
     raise FileExistsError(f"{path}: another process removes it")
 
 
-def lock_unwritten(path: Path) -> BinaryIO | None:
+def lock_unwritten(path: Path, *, buffered: bool = True) -> BinaryIO | None:
     """Open a file for changes and lock it until it is closed; None if a process is writing it.
 
     Raises:
         OSError: there is no such file.
     """
-    file = path.open("r+b")
+    file: BinaryIO = path.open("r+b") if buffered else path.open("r+b", buffering=0)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -148,18 +148,20 @@ def open_below(root: Path, name: str) -> StoredFile:
 class GrowingFile:
     """A file that is written under its name and can be read meanwhile; locked until it is closed."""
 
-    def __init__(self, path: Path, size: int, reserve_bytes: int) -> None:
+    def __init__(self, path: Path, size: int, reserve_bytes: int, *, goes_on_at: int | None = None) -> None:
         """`size` is about the number of bytes that are written first.
 
+        With `goes_on_at` it is there, and goes on after so many bytes.
+
         Raises:
-            FileExistsError: there is such a file.
-            OSError: it cannot be created, or the disk is full.
+            FileExistsError: there is such a file; or a process is writing it.
+            OSError: it cannot be created, or is not there; the disk is full.
         """
         self._path = path
         self._reserve_bytes = reserve_bytes
         make_folder(path.parent, FOLDER_MODE)
         self.require(size)
-        self.file = create_locked(path)
+        self.file = create_locked(path) if goes_on_at is None else _reopen(path, goes_on_at)
         """For writing anywhere in the file; without a buffer."""
 
     def require(self, size: int) -> None:
@@ -191,6 +193,17 @@ class GrowingFile:
         with suppress(OSError):
             self._path.unlink()
         self.close()
+
+
+def _reopen(path: Path, size: int) -> BinaryIO:
+    file = lock_unwritten(path, buffered=False)
+    if file is None:
+        raise FileExistsError(f"{path}: another process writes it")
+    if os.fstat(file.fileno()).st_size < size:
+        file.close()
+        raise FileNotFoundError(f"{path} is shorter than it was")
+    file.truncate(size)
+    return file
 
 
 class Draft:
@@ -251,6 +264,10 @@ class MediaStore:
     def create(self, key: MediaKey, size: int) -> GrowingFile:
         """Begin a file that grows under its name. Raises OSError, FileExistsError where there is one."""
         return GrowingFile(self._path(key), size, self.reserve_bytes)
+
+    def go_on(self, key: MediaKey, at: int, size: int) -> GrowingFile:
+        """Go on with a growing file that nobody writes any more, after `at` bytes. Raises OSError."""
+        return GrowingFile(self._path(key), size, self.reserve_bytes, goes_on_at=at)
 
     def open(self, key: MediaKey) -> StoredFile:
         """Open a file for reading.

@@ -60,7 +60,15 @@ class IsLive(msgspec.Struct, Request[bool], frozen=True, gc=False):
     """Whether media come, or another server is about to go on with the stream."""
 
 
-class HandOver(msgspec.Struct, Request[PlaylistWindow], NodeLocal, frozen=True, gc=False):
+class HandedOver(msgspec.Struct, frozen=True, gc=False):
+    """What another server goes on with."""
+
+    window: PlaylistWindow
+    captures: tuple[str, ...] = ()
+    """Ids of those that were running."""
+
+
+class HandOver(msgspec.Struct, Request[HandedOver], NodeLocal, frozen=True, gc=False):
     """Another server has media of the device: end the stream here, and return what can be fetched.
 
     Its numbers are given back.

@@ -15,6 +15,8 @@ from motorpool.runtime import NodeLocal, Ref, Request
 
 SERVER_STOPPED = "the server was stopped"
 """Why subscriptions and captures end then."""
+MOVED = "the device has moved to another server"
+"""Why they end where no other server goes on with them."""
 
 
 class Publish(msgspec.Struct, Request[bool], NodeLocal, frozen=True, gc=False):
@@ -81,6 +83,8 @@ class StreamEnded(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """What was still open, with its audio as it came."""
     interrupted: bool = False
     """It has ended because the server does."""
+    moved: bool = False
+    """The stream goes on at another server, which goes on with captures as well."""
 
 
 class StreamReplaced(msgspec.Struct, NodeLocal, frozen=True, gc=False):

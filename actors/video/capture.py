@@ -13,10 +13,11 @@ from typing import Any, assert_never
 import msgspec
 import trio
 
-from motorpool.actors.files.media_store import MediaStore, media_key
+from motorpool.actors.files.media_store import MediaKey, MediaStore, media_key
 from motorpool.actors.messages.live_stream import STREAM
 from motorpool.actors.messages.playback import PLAYBACK
 from motorpool.actors.messages.publishing import (
+    MOVED,
     SERVER_STOPPED,
     FragmentsReady,
     StreamEnded,
@@ -26,6 +27,7 @@ from motorpool.actors.messages.publishing import (
 )
 from motorpool.actors.video.capture_files import CaptureWriter
 from motorpool.actors.video.capture_records import (
+    CAPTURE,
     CAPTURE_RECORDS,
     BeginCapture,
     CaptureEnded,
@@ -38,12 +40,14 @@ from motorpool.actors.video.settings import CaptureSettings
 from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import MediaFragment
+from motorpool.codecs.media.mp4.capture_file import CaptureState
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
+from motorpool.storage.video import captures
 from motorpool.storage.video.captures import CaptureChange, CaptureStatus
 
 CHECK_SECONDS = 1.0
@@ -55,6 +59,12 @@ UNSUBSCRIBE_SECONDS = 5.0
 """For the stream to send what is open after an `Unsubscribe`."""
 RECORD_SECONDS = 2.0
 """For the row to say how it has ended, which is written later if the database is away."""
+OFFER_SECONDS = 15.0
+"""For another server to go on with it, and for this one to be offered it."""
+HAND_OVER_SECONDS = 2.0
+"""As much, when the server stops."""
+LOOK_SECONDS = 0.1
+"""Between two looks whether that has happened."""
 SUBSCRIBE_SECONDS = 15.0
 """For a stream to add the subscriber; a live one may first tell its camera to start."""
 
@@ -69,8 +79,21 @@ class _CheckDeadlines(msgspec.Struct, frozen=True, gc=False):
     pass
 
 
-CaptureMessage = FragmentsReady | StreamEnded | StreamReplaced | EndCapture | _CheckDeadlines
-CAPTURE: Kind[str, CaptureMessage] = Kind("capture")
+class _TakeOver(msgspec.Struct, frozen=True, gc=False):
+    pass
+
+
+class Continuation(msgspec.Struct, frozen=True):
+    """What another server goes on with."""
+
+    file: CaptureState | None
+    """None: nothing has come yet."""
+    seconds_left: float | None
+    """None: until it is ended."""
+    span: tuple[datetime, datetime] | None
+
+
+CaptureMessage = FragmentsReady | StreamEnded | StreamReplaced | EndCapture | _CheckDeadlines | _TakeOver
 
 
 class Capture(Actor[CaptureMessage]):
@@ -82,11 +105,14 @@ class Capture(Actor[CaptureMessage]):
         settings: CaptureSettings,
         database: Database,
         store: MediaStore,
+        *,
+        node: int,
     ) -> None:
         self._id = capture_id
         self._settings = settings
         self._database = database
         self._store = store
+        self._node = node
         self._opened: OpenedCapture
         self._source: Ref[Subscribe | Unsubscribe]
         self._writer: CaptureWriter | None = None
@@ -102,6 +128,10 @@ class Capture(Actor[CaptureMessage]):
         """Why it ends, and since when it waits for what is open, in monotonic seconds."""
         self._end_replies: list[Deferred[None]] = []
         self._has_ended = False
+        self._is_adopted = False
+        """Another server has begun it, and still writes it or has just let go of it."""
+        self._offered_at: float | None = None
+        """Since when another server may go on with it, in monotonic seconds."""
 
     async def start(self) -> None:
         """Subscribe to the channel; or, after a crash, close the record and leave."""
@@ -113,6 +143,10 @@ class Capture(Actor[CaptureMessage]):
         self._opened, record = opened, opened.record
         self._sound = SoundTranscoder(self.context.system)
         self._started_at = self._subscribed_at = self.context.clock.monotonic()
+        if opened.is_adopted:
+            self._is_adopted = True
+            self._received_at = self._started_at
+            self.context.ref.offer(_TakeOver())
         kind: Kind[tuple[int, int], Any] = STREAM if record.live else PLAYBACK
         self._source = self.context.system.ref(kind, (record.device_id, record.channel))
         await self._source.ask(Subscribe(self.context.ref), seconds=SUBSCRIBE_SECONDS)
@@ -138,6 +172,8 @@ class Capture(Actor[CaptureMessage]):
                 return self._stream_ended(message)
             case StreamReplaced():
                 return self._begin_anew()
+            case _TakeOver():
+                return self._take_over()
             case EndCapture():
                 return self._end_for(message)
             case _:
@@ -153,6 +189,8 @@ class Capture(Actor[CaptureMessage]):
         if self._has_ended:
             return None
         now = self.context.clock.monotonic()
+        if self._offered_at is not None:
+            return self._follow_offer(now)
         if self._unsubscribing is not None:
             return self._await_end(now)
         max_seconds = self._opened.wanted.max_seconds
@@ -193,6 +231,10 @@ class Capture(Actor[CaptureMessage]):
         return None
 
     async def _stream_ended(self, message: StreamEnded) -> None:
+        if message.moved and self._unsubscribing is None:
+            if not self._has_ended:
+                await self._offer()
+            return
         reason = self._unsubscribing[0] if self._unsubscribing else message.reason
         interrupted = message.interrupted and not self._unsubscribing
         await self._end(reason, message.rest, interrupted=interrupted)
@@ -208,6 +250,9 @@ class Capture(Actor[CaptureMessage]):
         self, reason: str, rest: MediaFragment | None = None, *, interrupted: bool = False
     ) -> None:
         self._has_ended = True
+        if not await self._is_own():
+            self._answer_ends()
+            return
         writer = self._writer
         try:
             if rest is not None:
@@ -226,18 +271,121 @@ class Capture(Actor[CaptureMessage]):
         else:
             await self._close("FAILED", f"nothing came that can be kept: {reason}", interrupted=interrupted)
 
-    async def _close(self, status: CaptureStatus, reason: str, *, interrupted: bool = False) -> None:
+    async def _close(
+        self, status: CaptureStatus, reason: str, *, interrupted: bool = False, size: int | None = None
+    ) -> None:
         """Close the record."""
         self._has_ended = True
-        size = self._writer.size if self._writer is not None else None
+        if self._writer is not None:
+            size = self._writer.size
         log = self.context.log.info if status == "COMPLETE" else self.context.log.warning
         log("%s: %s", status.lower(), reason)
         with suppress(ActorError):  # the records have stopped, or the database does not answer
             await self.context.system.ref(CAPTURE_RECORDS).ask(
                 CaptureEnded(self._id, status, reason, size, self._span, interrupted), seconds=RECORD_SECONDS
             )
+        self._answer_ends()
+
+    def _answer_ends(self) -> None:
         for ended in self._end_replies:
             ended.answer(None)
+
+    # Another server
+
+    async def _offer(self) -> None:
+        """Let go of the file, and let the server to which the stream has moved go on with it."""
+        writer, now = self._writer, self.context.clock.monotonic()
+        max_seconds = self._opened.wanted.max_seconds
+        left = None if max_seconds is None else max(0.0, max_seconds - (now - self._started_at))
+        if writer is not None:
+            await trio.to_thread.run_sync(writer.close)
+        told = Continuation(None if writer is None else writer.state(), left, self._span)
+        self._offered_at = now
+        try:
+            await captures.offer(self._database, self._id, self._node, msgspec.msgpack.encode(told))
+        except StorageError as error:
+            self.context.log.warning("no other server goes on with it: %s", error)
+            await self._end(MOVED)
+
+    async def _follow_offer(self, now: float) -> None:
+        assert self._offered_at is not None
+        if now - self._offered_at >= OFFER_SECONDS:
+            await self._end(MOVED)
+        elif not await self._is_offered():
+            self._has_ended = True
+            self._answer_ends()
+            self.context.leave()
+
+    async def _is_offered(self) -> bool:
+        """Whether no other server has gone on with it yet."""
+        try:
+            record = await captures.fetch(self._database, self._id)
+        except StorageError:
+            return True
+        return record is not None and record.node == self._node and record.status == "RECORDING"
+
+    async def _is_own(self) -> bool:
+        """Take the offer back, or over, before the end; False where it is another server's."""
+        if self._is_adopted:
+            return await self._take_over()
+        if self._offered_at is None:
+            return True
+        with trio.move_on_after(HAND_OVER_SECONDS):
+            while await self._is_offered():  # noqa: ASYNC110 - the other server writes a row
+                await trio.sleep(LOOK_SECONDS)
+            return False
+        try:
+            if not await captures.take_back(self._database, self._id, self._node):
+                return False
+        except StorageError:
+            return False
+        self._offered_at = None
+        if self._writer is not None:
+            self._writer = await self._go_on_with(self._writer.key, self._writer.state())
+        return True
+
+    async def _take_over(self) -> bool:
+        """Go on with what another server has begun, once it has let go of it; leave where it has not."""
+        if not self._is_adopted:
+            return True
+        told = None
+        with trio.move_on_after(OFFER_SECONDS):
+            while told is None:
+                try:
+                    told = await captures.take_over(self._database, self._id, self._node)
+                except StorageError as error:
+                    self.context.log.warning("it cannot be taken over now: %s", error)
+                if told is None:
+                    await trio.sleep(LOOK_SECONDS)
+        if told is None:
+            await self._give_up()
+            return False
+        self._is_adopted = False
+        begun = msgspec.msgpack.decode(told, type=Continuation)
+        self._span, self._started_at = begun.span, self.context.clock.monotonic()
+        wanted = msgspec.structs.replace(self._opened.wanted, max_seconds=begun.seconds_left)
+        self._opened = msgspec.structs.replace(self._opened, wanted=wanted)
+        if begun.file is not None:
+            key = await self._key()
+            try:
+                self._writer = None if key is None else await self._go_on_with(key, begun.file)
+            except OSError as error:
+                # It is where only the other server reads it.
+                self.context.log.warning("the file is not gone on with: %s", error)
+                await self._close("COMPLETE", MOVED, size=begun.file.size)
+                await self._give_up()
+                return False
+        self.context.log.info("goes on here")
+        return True
+
+    async def _give_up(self) -> None:
+        self._has_ended = True
+        self._source.offer(Unsubscribe(self.context.ref, MOVED))
+        self.context.leave()
+
+    async def _go_on_with(self, key: MediaKey, state: CaptureState) -> CaptureWriter:
+        """Open the file again. Raises OSError."""
+        return await trio.to_thread.run_sync(CaptureWriter, self._store, key, self._formats, 0, state)
 
     # The file
 
@@ -285,18 +433,23 @@ class Capture(Actor[CaptureMessage]):
     async def _open(self, size: int) -> CaptureWriter | None:
         """Return the file, in the folder of its device's present name; None where the device is gone."""
         if self._writer is None:
-            record, unique_id = self._opened.record, self._opened.wanted.unique_id
-            try:
-                device = await devices.TABLE.fetch(self._database, record.device_id)
-            except StorageError as error:
-                self.context.log.warning("the device's former name is used: %s", error)
-            else:
-                if device is None:
-                    return None
-                unique_id = device.unique_id
-            key = media_key(unique_id, record.file_name)
+            key = await self._key()
+            if key is None:
+                return None
             self._writer = await trio.to_thread.run_sync(CaptureWriter, self._store, key, self._formats, size)
         return self._writer
+
+    async def _key(self) -> MediaKey | None:
+        record, unique_id = self._opened.record, self._opened.wanted.unique_id
+        try:
+            device = await devices.TABLE.fetch(self._database, record.device_id)
+        except StorageError as error:
+            self.context.log.warning("the device's former name is used: %s", error)
+        else:
+            if device is None:
+                return None
+            unique_id = device.unique_id
+        return media_key(unique_id, record.file_name)
 
     async def _transcode(self, fragments: Sequence[MediaFragment]) -> list[MediaFragment]:
         """Return the fragments with AAC alone, which a stream made of all but what it had open at its end."""
@@ -349,13 +502,16 @@ def _disk_reason(error: OSError) -> str:
 
 
 def capture_spec(
-    database: Database, store: MediaStore, settings: CaptureSettings
+    database: Database, store: MediaStore, settings: CaptureSettings, *, node: int = 0
 ) -> DynamicSpec[str, CaptureMessage]:
-    """Return the spec of the captures: an actor for each (actors/video/capture_start.py)."""
+    """Return the spec of the captures: an actor for each (actors/video/capture_start.py).
+
+    `node` is the number of this server.
+    """
     return DynamicSpec(
         kind=CAPTURE,
         name="captures",
-        factory=lambda capture_id: Capture(capture_id, settings, database, store),
+        factory=lambda capture_id: Capture(capture_id, settings, database, store, node=node),
         mailbox_size=WAITING_MESSAGES,
         start_on_message=False,
     )

@@ -12,7 +12,13 @@ from typing import NamedTuple
 
 from motorpool.actors.files.media_store import MediaKey, MediaStore
 from motorpool.codecs.media.fragments import MediaFragment
-from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, EncodedFragment, repair
+from motorpool.codecs.media.mp4.capture_file import (
+    HEADER_BYTES,
+    CaptureFile,
+    CaptureState,
+    EncodedFragment,
+    repair,
+)
 from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 
 CAPTURE_NAMES = "capture-*.mp4"
@@ -37,22 +43,31 @@ class CaptureWriter:
     """Writes one file, for one thread at a time."""
 
     def __init__(
-        self, store: MediaStore, key: MediaKey, formats: Mapping[VideoCodec, PictureFormat], size: int
+        self,
+        store: MediaStore,
+        key: MediaKey,
+        formats: Mapping[VideoCodec, PictureFormat],
+        size: int,
+        state: CaptureState | None = None,
     ) -> None:
-        """Create the file; `size` is about the number of bytes that are written first.
+        """Create the file, or go on with it; `size` is about the number of bytes that are written first.
 
         `formats` are of the first pictures of each coding, set before they are encoded.
 
         Raises:
-            OSError: there is such a file, or the disk is full or fails.
+            OSError: there is such a file, or it is not there; the disk is full or fails.
         """
-        self.size = 0
-        """Bytes written so far."""
-        self.duration = 0.0
-        """Seconds."""
         self.key = key
-        self._file = store.create(key, size)
-        self._capture_file = CaptureFile(self._file.file, formats)
+        self._file = store.create(key, size) if state is None else store.go_on(key, state.size, size)
+        self._capture_file = CaptureFile(self._file.file, formats, state)
+        self.size = self._capture_file.size
+        """Bytes written so far."""
+        self.duration = self._capture_file.duration
+        """Seconds."""
+
+    def state(self) -> CaptureState:
+        """Return what another writer needs to go on with the file. Not blocking."""
+        return self._capture_file.state()
 
     def encode(self, fragments: Iterable[MediaFragment]) -> list[EncodedFragment]:
         """Return what `write` takes; the fragments' audio is AAC.

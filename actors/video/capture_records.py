@@ -9,14 +9,14 @@ on, and are written afterwards. Lists and polls read the rows, at any server.
 import secrets
 from collections.abc import Collection
 from datetime import datetime
-from typing import assert_never
+from typing import Any, assert_never
 
 import msgspec
 import trio
 
 from motorpool.actors.video.capture_files import new_file_name
 from motorpool.actors.work.storage_retry import BACK_OFF
-from motorpool.runtime import Actor, Deferred, Failure, Kind, Request, Signal
+from motorpool.runtime import Actor, ActorError, Deferred, Failure, Kind, Request, Signal
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.video import captures
@@ -53,6 +53,14 @@ class OpenedCapture(msgspec.Struct, frozen=True):
 
     record: CaptureRecord
     wanted: OpenCapture
+    is_adopted: bool = False
+    """Another server has begun it, and offers it."""
+
+
+class AdoptCaptures(msgspec.Struct, frozen=True):
+    """Go on with captures of a stream that has moved to this server: another one offers them."""
+
+    ids: tuple[str, ...]
 
 
 class BeginCapture(msgspec.Struct, Request[OpenedCapture | None], frozen=True):
@@ -79,8 +87,12 @@ class _ForgetUnbegun(msgspec.Struct, frozen=True, gc=False):
     id: str
 
 
-CaptureRecordsMessage = CaptureChange | BeginCapture | OpenCapture | CaptureEnded | _ForgetUnbegun
+CaptureRecordsMessage = (
+    CaptureChange | BeginCapture | OpenCapture | AdoptCaptures | CaptureEnded | _ForgetUnbegun
+)
 CAPTURE_RECORDS: Kind[None, CaptureRecordsMessage] = Kind("capture_records")
+CAPTURE: Kind[str, Any] = Kind("capture")
+"""By id (actors/video/capture.py)."""
 
 
 class CaptureRecords(Actor[CaptureRecordsMessage]):
@@ -96,6 +108,9 @@ class CaptureRecords(Actor[CaptureRecordsMessage]):
         self._unwritten: dict[str, CaptureChange] = {}
         self._replies: list[Deferred[None]] = []
         """To those who wait for their end to be written."""
+        self._adopted: list[str] = []
+        """Captures that are to be gone on with."""
+        self._adopting = Signal()
         self._changed = Signal()
         self._ended = Signal()
         self._writing = trio.Lock()
@@ -113,6 +128,9 @@ class CaptureRecords(Actor[CaptureRecordsMessage]):
                 return self._opened.pop(message.id, None)
             case OpenCapture():
                 return self._open(message)
+            case AdoptCaptures():
+                self._adopted += message.ids
+                return self._adopting.set()
             case CaptureEnded():
                 return self._note_end(message)
             case _ForgetUnbegun():
@@ -121,6 +139,31 @@ class CaptureRecords(Actor[CaptureRecordsMessage]):
                 assert_never(message)
 
     async def run(self) -> None:
+        """Write what has changed, and begin with what other servers offer."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._write_changes)
+            while True:
+                await self._adopting.wait()
+                ids, self._adopted = self._adopted, []
+                nursery.start_soon(self._adopt, ids)
+
+    async def _adopt(self, ids: Collection[str]) -> None:
+        """Start actors that subscribe at once, and take over what is offered."""
+        try:
+            found = await captures.by_ids(self._database, ids)
+        except StorageError as error:
+            self.context.log.warning("captures of another server are not gone on with: %s", error)
+            return
+        for record in found.values():
+            wanted = OpenCapture(record.device_id, record.channel, record.live)
+            self._opened[record.id] = OpenedCapture(record, wanted, is_adopted=True)
+            try:
+                await self.context.system.start(CAPTURE, record.id)
+            except ActorError as error:
+                self.context.log.warning("capture %s is not gone on with: %s", record.id, error)
+            self._opened.pop(record.id, None)
+
+    async def _write_changes(self) -> None:
         """Write what has changed: ends at once."""
         outages = 0
         while True:

@@ -9,9 +9,8 @@ discontinuity.
 import math
 from typing import Protocol
 
-from motorpool.actors.messages.live_stream import StreamState
+from motorpool.actors.messages.live_stream import HandedOver, StreamState
 from motorpool.actors.video.sequence_allocator import SequenceAllocator
-from motorpool.codecs.media.playlist_window import PlaylistWindow
 from motorpool.runtime import Clock, System
 from motorpool.storage.cluster.homes import Home
 
@@ -19,7 +18,6 @@ MOVE_SECONDS = 60.0
 """The former server is relied on for so long, until media come; a server that leaves ends after this time."""
 LOST_SECONDS = 10.0
 """A server that has not answered is not asked again for so long."""
-MOVED = "the device has moved to another server"
 
 
 class OtherServers(Protocol):
@@ -28,7 +26,7 @@ class OtherServers(Protocol):
     async def let_move(self, system: System, home: Home, stream: tuple[int, int]) -> StreamState | None:
         """Have a server let a stream move; None if it does not answer."""
 
-    async def hand_over(self, system: System, home: Home, stream: tuple[int, int]) -> PlaylistWindow | None:
+    async def hand_over(self, system: System, home: Home, stream: tuple[int, int]) -> HandedOver | None:
         """Have a server end a stream, and return what it had; None if it does not answer."""
 
 
@@ -80,7 +78,7 @@ class Moving:
         assert self.former is not None
         return await self._others.let_move(self._system, self.former, self._stream)
 
-    async def take(self) -> PlaylistWindow | None:
+    async def take(self) -> HandedOver | None:
         """Have the former server end the stream; return what it had, or None if it does not answer."""
         assert self.former is not None
         former, self.former = self.former, None

@@ -21,6 +21,7 @@ from motorpool.actors.messages.live_stream import (
     CheckStream,
     ExpireReads,
     FormerLost,
+    HandedOver,
     HandOver,
     HoldStream,
     IsLive,
@@ -39,6 +40,7 @@ from motorpool.actors.messages.live_stream import (
     StreamState,
 )
 from motorpool.actors.messages.publishing import (
+    MOVED,
     SERVER_STOPPED,
     Publish,
     PublisherLeft,
@@ -48,8 +50,9 @@ from motorpool.actors.messages.publishing import (
     Unsubscribe,
 )
 from motorpool.actors.video.camera_control import CameraControl
+from motorpool.actors.video.capture_records import CAPTURE_RECORDS, AdoptCaptures
 from motorpool.actors.video.live_reads import LiveReads
-from motorpool.actors.video.moving import MOVED, Moving, OtherServers
+from motorpool.actors.video.moving import Moving, OtherServers
 from motorpool.actors.video.segment_builder import SegmentBuilder
 from motorpool.actors.video.sequence_allocator import FIRST_INDEX_OF_PARTS, SequenceAllocator
 from motorpool.actors.video.settings import VideoSettings
@@ -278,12 +281,15 @@ class Stream(Actor[StreamMessage]):
 
     async def _take_over_then_publish(self, moving: Moving, message: Publish) -> object:
         """Go on with the playlist of the server where the stream was, if it has given back its numbers."""
-        window = await moving.take()
+        handed = await moving.take()
         numbers = await self._numbers.load()
+        window = None if handed is None else handed.window
         if window is not None and window.next_index != numbers[0]:
             self.context.log.warning("the stream begins anew: another server has begun it meanwhile")
             window = None
         self._make_playlist(*numbers, window)
+        if handed is not None and handed.captures:
+            self.context.system.ref(CAPTURE_RECORDS).offer(AdoptCaptures(handed.captures))
         self._reads.pending.settle(self._clock.monotonic())
         outcome = self._publish(message)
         return await outcome if isinstance(outcome, Coroutine) else outcome
@@ -478,21 +484,22 @@ class Stream(Actor[StreamMessage]):
             self._moving.let_go()
         return StreamState(self._camera.started_at is not None, self._camera.is_held)
 
-    async def _hand_over(self) -> PlaylistWindow:
+    async def _hand_over(self) -> HandedOver:
         appending = self._append(self._segmenter.flush())
         if appending is not None:
             await appending
         self._close_publisher(MOVED)
         self._camera.is_held, self._camera.close_at = False, None
         self._camera.note_stopped()
-        self._end_subscriptions(MOVED)
+        captures = tuple(str(each.key) for each in self._subscribers.members)
+        self._subscribers.end(StreamEnded(MOVED, moved=True))
         window = self._playlist.window()
         await self._give_back_numbers()
         if self._moving is not None:
             self._moving.stay()
         self._reads.pending.answer_all()
         self.context.log.info("another server goes on with it")
-        return window
+        return HandedOver(window, captures)
 
     def _end_subscriptions(self, reason: str, *, interrupted: bool = False) -> None:
         if self._subscribers:

@@ -8,15 +8,14 @@ from quart import Response
 from quart import request as current_request
 from quart_trio import QuartTrio
 
-from motorpool.actors.messages.live_stream import STREAM, HandOver, LetMove, StreamState
+from motorpool.actors.messages.live_stream import STREAM, HandedOver, HandOver, LetMove, StreamState
 from motorpool.api.cluster.answer_cache import Answer
 from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequest
 from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.http.node_gate import MOVE_ACTIONS, SHARED_PATH, sender_of
 from motorpool.api.http.responses import as_bytes
 from motorpool.api.server_context import ServerContext
-from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.playlist_window import PlaylistWindow, decode_window, encode_window
+from motorpool.codecs.media.playlist_window import is_readable
 from motorpool.runtime import ActorError, System
 from motorpool.storage.cluster.homes import Home
 
@@ -41,13 +40,14 @@ class OtherServers:
         except msgspec.DecodeError:
             return None
 
-    async def hand_over(self, system: System, home: Home, stream: tuple[int, int]) -> PlaylistWindow | None:
+    async def hand_over(self, system: System, home: Home, stream: tuple[int, int]) -> HandedOver | None:
         """Have a server end a stream, and return what it had; None if it does not answer."""
         content = await _post(system, home, stream, HAND_OVER)
         try:
-            return None if content is None else decode_window(content)
-        except CodecError:
+            handed = None if content is None else msgspec.msgpack.decode(content, type=HandedOver)
+        except msgspec.DecodeError:
             return None
+        return handed if handed is not None and is_readable(handed.window) else None
 
 
 async def _post(system: System, home: Home, stream: tuple[int, int], action: str) -> bytes | None:
@@ -84,9 +84,8 @@ def add_move_routes(app: QuartTrio, context: ServerContext) -> None:
         else:
             with trio.CancelScope(shield=True):
                 # Begun, it is finished: nobody has the numbers otherwise.
-                content = encode_window(
-                    await system.ref(STREAM, stream).ask(HandOver(), seconds=HAND_OVER_SECONDS)
-                )
+                handed = await system.ref(STREAM, stream).ask(HandOver(), seconds=HAND_OVER_SECONDS)
+            content = msgspec.msgpack.encode(handed)
         return as_bytes(content, MESSAGE_PACK, {"Cache-Control": "no-store"})
 
     for action in MOVE_ACTIONS:

@@ -8,8 +8,8 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.files.media_files import media_url
-from motorpool.actors.video.capture import CAPTURE, EndCapture
-from motorpool.actors.video.capture_records import OpenCapture
+from motorpool.actors.video.capture import EndCapture
+from motorpool.actors.video.capture_records import CAPTURE, OpenCapture
 from motorpool.actors.video.capture_start import start_capture
 from motorpool.api.auth.rights import CAPTURE_VIDEO, READ_HISTORY
 from motorpool.api.cluster.forwarding import RETRY_SECONDS, answer_of_home, answer_of_server
@@ -173,7 +173,9 @@ async def end_capture(call: Call) -> Response:
                 pass  # it has just ended by itself, and its record says how
             except AskTimedOut as error:
                 raise Unavailable("the file is still being written") from error
-        elif (answer := await answer_of_server(call, record.node)) is not None:
+            record = await _find(call)
+        # It may have moved to another server.
+        if record.status == "RECORDING" and (answer := await answer_of_server(call, record.node)):
             return answer
         record = await _find(call)
         if record.status == "RECORDING":

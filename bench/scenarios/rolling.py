@@ -1,5 +1,6 @@
 """Server processes of one machine that are replaced one by one, under terminals, cameras and viewers."""
 
+import io
 import math
 import os
 import signal
@@ -7,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
+import av
 import httpx
 import msgspec
 import trio
@@ -44,6 +46,7 @@ CALM_SECONDS = 10.0
 ANSWER_SECONDS = 30.0
 DAY_SECONDS = 86_400
 REPLACED = "all servers have been replaced"
+ENDED = "ended by a user"
 
 
 class Watched(msgspec.Struct):
@@ -75,12 +78,19 @@ class Outcome(msgspec.Struct, frozen=True):
     """Positions that were acknowledged and are not stored."""
     twice: int
     """Positions that were acknowledged and are stored more than once."""
+    ended_early: Counter[str]
+    """Captures, one of each camera, that have ended before they were asked to, by why."""
+    uncaptured: float
+    """Seconds that the shortest file is shorter than the time in which it was made."""
 
 
 def run(options: Options, summary: Summary, step: Step) -> None:
     """Replace the processes under load."""
     outcome = measure(options.terminals, CAMERAS, VIEWERS, step)
     seen = outcome.viewers
+    early = outcome.ended_early.total()
+    summary.add(NAME, "captures ended early", early, "captures", goals=(Goal(0),))
+    summary.add(NAME, "most missing of a capture", outcome.uncaptured, "s")
     summary.add(NAME, "time until all are replaced", outcome.seconds, "s")
     summary.add(NAME, "connections", outcome.connections, "connections")
     failed = outcome.failed_connections.total()
@@ -136,6 +146,8 @@ class _Roll:
         self._seen = [Watched() for _ in range(viewers)]
         self._failed: Counter[str] = Counter()
         self._connections = 0
+        self._early: Counter[str] = Counter()
+        self._uncaptured = 0.0
 
     async def run(self) -> Outcome:
         """Begin to view, replace all, and count."""
@@ -155,6 +167,7 @@ class _Roll:
             for seen in self._seen:
                 seen.refused.clear()
             nursery.start_soon(self._probe)
+            captured = await trio.to_thread.run_sync(self._capture, devices)
             self._step("the processes are replaced")
             await trio.sleep(CALM_SECONDS)
             began = time.monotonic()
@@ -164,12 +177,23 @@ class _Roll:
                     await trio.sleep(0.2)
             seconds = time.monotonic() - began
             await trio.sleep(CALM_SECONDS)
+            await trio.to_thread.run_sync(self._end_captures, captured)
             nursery.cancel_scope.cancel()
         self._step("check")
         self._program.stop()
         result = await trio.to_thread.run_sync(self._program.wait_for, RoamerResult, LOGIN_SECONDS)
         lost, twice = await trio.to_thread.run_sync(self._compare, result)
-        return Outcome(seconds, self._failed, self._connections, self._seen, sum(result.sent), lost, twice)
+        return Outcome(
+            seconds,
+            self._failed,
+            self._connections,
+            self._seen,
+            sum(result.sent),
+            lost,
+            twice,
+            self._early,
+            self._uncaptured,
+        )
 
     def _token(self) -> str:
         with self._server.client() as client:
@@ -186,6 +210,28 @@ class _Roll:
                 return [ids[phone] for phone in wanted]
             time.sleep(0.2)
         raise BenchError("the cameras do not log in")
+
+    def _capture(self, devices: Sequence[int]) -> dict[str, float]:
+        """Begin a capture of each camera; return when, by id."""
+        begun = {}
+        with self._server.client() as client:
+            for device in devices:
+                query: dict[str, str | int] = {"deviceId": device, "channel": 1, "live": "true"}
+                answer = client.post("/captures", params=query).raise_for_status()
+                begun[answer.json()["id"]] = time.monotonic()
+        return begun
+
+    def _end_captures(self, begun: dict[str, float]) -> None:
+        with self._server.client() as client:
+            for capture, at in begun.items():
+                ended = client.delete(f"/captures/{capture}").raise_for_status().json()
+                seconds = time.monotonic() - at
+                if ended["reason"] != ENDED:
+                    self._early[f"{ended['status']}: {ended['reason']}"] += 1
+                    continue
+                content = client.get(ended["url"].removeprefix("/api")).raise_for_status().content
+                with av.open(io.BytesIO(content), "r") as film:
+                    self._uncaptured = max(self._uncaptured, seconds - (film.duration or 0) / 1e6)
 
     async def _view(self, headers: dict[str, str], device: int, seen: Watched) -> None:
         viewer = Viewer(f"/stream/{device}/1", time.perf_counter())

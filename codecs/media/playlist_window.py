@@ -1,10 +1,9 @@
-"""The window of a live playlist as bytes, with which another server goes on with it."""
+"""The window of a live playlist, which another server goes on with."""
 
 from datetime import datetime
 
 import msgspec
 
-from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.muxer import CONTAINERS, Segment
 from motorpool.codecs.media.parts import Part
 
@@ -37,25 +36,9 @@ class PlaylistWindow(msgspec.Struct, frozen=True, gc=False):
     segments: tuple[WindowSegment, ...]
 
 
-def encode_window(window: PlaylistWindow) -> bytes:
-    """Return what `decode_window` reads."""
-    return msgspec.msgpack.encode(window)
-
-
-def decode_window(content: bytes) -> PlaylistWindow:
-    """Return the window.
-
-    Raises:
-        CodecError: it is none, or of a release with other containers.
-    """
-    try:
-        window = msgspec.msgpack.decode(content, type=PlaylistWindow)
-    except msgspec.DecodeError as error:
-        raise CodecError(f"no window of a playlist: {error}") from error
-    known = {container.suffix for container in CONTAINERS}
-    if unknown := {segment.suffix for segment in window.segments} - known:
-        raise CodecError(f"containers that are not known: {', '.join(sorted(unknown))}")
-    return window
+def is_readable(window: PlaylistWindow) -> bool:
+    """Whether all its containers are known: it may be of another release."""
+    return {segment.suffix for segment in window.segments} <= {each.suffix for each in CONTAINERS}
 
 
 def to_window(segment: Segment, started_at: datetime | None, parts: tuple[Part, ...]) -> WindowSegment:

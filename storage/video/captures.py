@@ -138,7 +138,8 @@ _SAVE = """
         start_time = coalesce(changed.start_time, captures.start_time),
         end_time = coalesce(changed.end_time, captures.end_time),
         status = changed.status, completed_at = changed.completed_at, reason = changed.reason,
-        interrupted = changed.interrupted
+        interrupted = changed.interrupted,
+        continuation = case when changed.status = 'RECORDING' then captures.continuation end
     from changed join found using (id) where captures.id = changed.id
     returning captures.id
 """
@@ -272,6 +273,42 @@ async def save(q: Queries, changes: Sequence[CaptureChange]) -> frozenset[str]:
         return frozenset()
     open_ones = "select id from captures where id = any($1::text[]) and status = 'RECORDING'"
     return frozenset(row[0] for row in await q.fetch(open_ones, list(left)))
+
+
+async def offer(q: Queries, capture_id: str, node: int, continuation: bytes) -> None:
+    """Let another server go on with a capture of `node` that is recording."""
+    await q.execute(
+        "update captures set continuation = $3 where id = $1 and node = $2 and status = 'RECORDING'",
+        capture_id,
+        node,
+        continuation,
+    )
+
+
+async def take_over(q: Queries, capture_id: str, node: int) -> bytes | None:
+    """Go on at `node` with a capture that another server has offered; return what it has told.
+
+    None: it is not offered.
+    """
+    told: bytes | None = await q.fetch_value(
+        "update captures set node = $2 where id = $1 and node <> $2 and status = 'RECORDING'"
+        " and continuation is not null returning continuation",
+        capture_id,
+        node,
+    )
+    return told
+
+
+async def take_back(q: Queries, capture_id: str, node: int) -> bool:
+    """Offer a capture of `node` no longer; return whether no other server has gone on with it."""
+    return (
+        await q.fetch_value(
+            "update captures set continuation = null where id = $1 and node = $2 returning true",
+            capture_id,
+            node,
+        )
+        is True
+    )
 
 
 async def abandon(q: Queries, node: int) -> None:

@@ -31,8 +31,9 @@ _MAX_TRACKS = 8
 _MAX_REFERENCES = 1000
 """Entries of the index: a longer file is indexed in longer steps."""
 
-TrackKey = VideoCodec | bytes
-"""Samples with the same key are of one track: the pictures' coding, or the configuration of AAC."""
+TrackKey = bytes
+"""Samples with the same key are of one track: "video/" with the name of the coding of pictures, or the
+configuration of AAC."""
 
 
 @dataclass(slots=True)
@@ -56,6 +57,22 @@ class _IndexedFragment(msgspec.Struct, frozen=True):
     begins_with_keyframe: bool
 
 
+class CaptureState(msgspec.Struct, frozen=True):
+    """What another CaptureFile needs to go on with a file."""
+
+    size: int
+    """Bytes."""
+    sequence: int
+    """Fragments so far."""
+    tracks: tuple[boxes.Track, ...]
+    keys: tuple[TrackKey, ...]
+    """Of each track."""
+    ends: tuple[int, ...]
+    """Where each track ends."""
+    index: tuple[_IndexedFragment, ...]
+    """Entries of the index, each of several fragments where there are many."""
+
+
 class EncodedFragment(msgspec.Struct, frozen=True, gc=False):
     """The bytes that one fragment adds to a file, ready to be written."""
 
@@ -70,13 +87,21 @@ class CaptureFile:
     After an OSError the file ends with the last whole fragment, and nothing more is to be written.
     """
 
-    def __init__(self, file: BinaryIO, formats: Mapping[VideoCodec, PictureFormat]) -> None:
-        """`file` is empty, and open for writing and seeking.
+    def __init__(
+        self,
+        file: BinaryIO,
+        formats: Mapping[VideoCodec, PictureFormat],
+        state: CaptureState | None = None,
+    ) -> None:
+        """`file` is empty, or that of the `state`, and open for writing and seeking.
 
         `formats` are of the first key frame of each coding; the file plays without them.
         """
         self.size = 0
         """Bytes written so far."""
+        self._sequence = 0
+        self._goes_on_at = 0
+        """Where the first fragment begins in the file."""
         self._file = file
         self._formats = formats
         self._track_numbers: dict[TrackKey, int] = {}
@@ -84,6 +109,30 @@ class CaptureFile:
         self._track_ends: list[int] = []
         self._start: int | None = None
         self._fragments: list[_IndexedFragment] = []
+        if state is not None:
+            self.size, self._sequence = state.size, state.sequence
+            self._tracks, self._track_ends = list(state.tracks), list(state.ends)
+            self._track_numbers = {key: number for number, key in enumerate(state.keys, start=1)}
+            self._fragments = list(state.index)
+            self._goes_on_at = max(self._track_ends, default=0)
+
+    def state(self) -> CaptureState:
+        """Return what another one needs to go on with the file as it is."""
+        step = max(1, -(-len(self._fragments) // _MAX_REFERENCES))
+        groups = [self._fragments[first : first + step] for first in range(0, len(self._fragments), step)]
+        return CaptureState(
+            self.size,
+            self._sequence,
+            tuple(self._tracks),
+            tuple(self._track_numbers),
+            tuple(self._track_ends),
+            tuple(
+                _IndexedFragment(
+                    sum(each.size for each in group), group[0].start, group[0].begins_with_keyframe
+                )
+                for group in groups
+            ),
+        )
 
     @property
     def duration(self) -> float:
@@ -99,7 +148,8 @@ class CaptureFile:
             return None
         if self._start is None:
             # An encoder's first frame lies before its first sample.
-            self._start = min([fragment.start, *(frame.pts for frame in fragment.audio_frames[:1])])
+            begin = min([fragment.start, *(frame.pts for frame in fragment.audio_frames[:1])])
+            self._start = begin - self._goes_on_at
         known_tracks = len(self._tracks)
         samples: dict[int, _Samples] = {}
         self._add_pictures(fragment, samples)
@@ -108,7 +158,8 @@ class CaptureFile:
             return None
         header = self._header() if len(self._tracks) > known_tracks else b""
         runs, parts = self._runs(samples)
-        content = boxes.movie_fragment(len(self._fragments) + 1, runs, parts)
+        self._sequence += 1
+        content = boxes.movie_fragment(self._sequence, runs, parts)
         # A player can start at any unit of audio.
         begins_with_keyframe = not runs[0].flags or runs[0].flags[0] == boxes.SYNC
         start = min(run.decode_time for run in runs)
@@ -195,10 +246,11 @@ class CaptureFile:
     # The header
 
     def _video_track_number(self, coding: VideoCodec, pictures: Sequence[TimedPicture]) -> int | None:
-        number = self._track_numbers.get(coding)
+        key = f"video/{coding.ffmpeg_name}".encode()
+        number = self._track_numbers.get(key)
         if number is None and pictures[0].keyframe:
             picture_format = self._formats.get(coding, PictureFormat())
-            number = self._add_track(coding, video_track(coding, pictures[0].payload, picture_format))
+            number = self._add_track(key, video_track(coding, pictures[0].payload, picture_format))
         return number
 
     def _audio_track_number(self, config: bytes) -> int | None:

@@ -6,12 +6,13 @@ from functools import partial
 from pathlib import Path
 
 import av
+import msgspec
 import pytest
 import trio
 from msgspec.structs import replace
 from tests.runtime.actor_testing import Probe
 
-from motorpool.actors.files.media_store import MediaStore
+from motorpool.actors.files.media_store import MediaStore, media_key
 from motorpool.actors.messages.live_stream import (
     STREAM,
 )
@@ -19,6 +20,7 @@ from motorpool.actors.messages.playback import (
     PLAYBACK,
 )
 from motorpool.actors.messages.publishing import (
+    MOVED,
     SERVER_STOPPED,
     FragmentsReady,
     StreamEnded,
@@ -26,18 +28,22 @@ from motorpool.actors.messages.publishing import (
     Subscribe,
     Unsubscribe,
 )
-from motorpool.actors.video.capture import CAPTURE, EndCapture, capture_spec
+from motorpool.actors.video.capture import CAPTURE, Continuation, EndCapture, capture_spec
 from motorpool.actors.video.capture_files import CaptureWriter
-from motorpool.actors.video.capture_records import CAPTURE_RECORDS, CaptureRecords, OpenCapture
+from motorpool.actors.video.capture_records import CAPTURE_RECORDS, AdoptCaptures, CaptureRecords, OpenCapture
 from motorpool.actors.video.capture_start import start_capture
 from motorpool.actors.video.decoders import ProbeFormat
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.mp4.capture_file import CaptureState
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.runtime import ActorFailed, ActorStopped, ChildSpec, DynamicSpec, Failure
 from motorpool.storage.devices import devices
 from motorpool.storage.video import captures as storage
+from motorpool.storage.video.captures import CaptureRecord
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Source(Probe):
@@ -552,3 +558,120 @@ class TestTrouble:
             nothing = FragmentsReady(())
             assert until_full(lambda _: captures.ref.tell_nowait(nothing)) == 32
             release.set()
+
+
+async def test_a_capture_of_a_stream_that_has_moved_is_offered_and_ends_if_nobody_goes_on_with_it(
+    house, film, time
+):
+    async with house() as captures:
+        await captures.start(live=True)
+        await captures.show(film(4))
+        captures.sources[STREAM].is_busy = True
+        await captures.ref.tell(StreamEnded(MOVED, moved=True))
+        await time.settle()
+        assert (await captures.record()).status == "RECORDING"
+        # Nobody writes the file.
+        key = media_key(captures.row.unique_id, (await captures.record()).file_name)
+        lock = MediaStore(captures.media).lock(key)
+        assert lock is not None
+        lock.close()
+        for _ in range(40):
+            await time.passes(0.5)
+        record = await captures.record()
+        assert (record.status, record.reason) == ("COMPLETE", MOVED)
+        (path,) = captures.files
+        assert record.size == path.stat().st_size
+        assert count(path) > 0
+        # The index is there.
+        with av.open(str(path)) as container:
+            assert container.duration is not None
+
+
+async def test_a_capture_that_another_server_goes_on_with_is_its(house, film, time, database):
+    async with house() as captures:
+        await captures.start(live=True, seconds=600)
+        await captures.show(film(4))
+        await time.passes(100)
+        await captures.ref.tell(StreamEnded(MOVED, moved=True))
+        await time.settle()
+        told = msgspec.msgpack.decode(await storage.take_over(database, captures.id, 5), type=Continuation)
+        assert told.file.size == captures.files[0].stat().st_size
+        assert 400 < told.seconds_left <= 500
+        assert await storage.take_over(database, captures.id, 5) is None
+        ended = []
+
+        async def end():
+            ended.append(await captures.ref.ask(EndCapture("ended by a user"), seconds=60))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(end)
+            for _ in range(10):
+                await time.passes(0.5)
+        record = await captures.record()
+        assert (record.status, record.node, record.reason) == ("RECORDING", 5, None)
+        assert not captures.ref.alive
+
+
+async def test_a_capture_goes_on_with_what_another_server_has_written(house, film, time, database):
+    async with house() as captures:
+        # As the other server: the row and the file are its.
+        record = CaptureRecord("abc", captures.row.id, 1, True, "capture-20260101000000-x.mp4", START, node=5)
+        async with database.transaction() as transaction:
+            assert await storage.add(transaction, record, per_device=8)
+        key = media_key(captures.row.unique_id, record.file_name)
+        writer = CaptureWriter(MediaStore(captures.media), key, {}, 0)
+        segmenter = Segmenter(1.0, live=False)
+        fragments = [cut for cut in (segmenter.push(unit, 0.0) for unit in film(3)) if cut is not None]
+        writer.write(writer.encode(fragments))
+        before = count(captures.media / key.folder / key.name)
+        captures.ref, captures.id = captures.system.ref(CAPTURE, record.id), record.id
+        await captures.system.ref(CAPTURE_RECORDS).tell(AdoptCaptures((record.id, "gone")))
+        await time.settle()
+        assert captures.told(STREAM) == [Subscribe]
+        # What comes meanwhile waits.
+        await captures.show(film(2))
+        writer.close()
+        told = Continuation(writer.state(), 50.0, None)
+        await storage.offer(database, record.id, 5, msgspec.msgpack.encode(told))
+        for _ in range(4):
+            await time.passes(0.5)
+        assert (await captures.record()).node == 0
+        await captures.show(film(2))
+        for _ in range(60):
+            await time.passes(1)
+        record = await captures.record()
+        assert (record.status, record.reason) == ("COMPLETE", "the time it was to last is over")
+        (path,) = captures.files
+        assert record.size == path.stat().st_size
+        assert count(path) > before
+
+
+async def test_a_capture_that_is_not_offered_stays_with_the_other_server(house, time, database):
+    async with house() as captures:
+        record = CaptureRecord("abc", captures.row.id, 1, True, "capture-20260101000000-x.mp4", START, node=5)
+        async with database.transaction() as transaction:
+            assert await storage.add(transaction, record, per_device=8)
+        captures.ref, captures.id = captures.system.ref(CAPTURE, record.id), record.id
+        await captures.system.ref(CAPTURE_RECORDS).tell(AdoptCaptures((record.id,)))
+        await time.settle()
+        assert captures.ref.alive
+        for _ in range(40):
+            await time.passes(0.5)
+        assert not captures.ref.alive
+        record = await captures.record()
+        assert (record.status, record.node) == ("RECORDING", 5)
+        assert captures.told(STREAM)[-1] is Unsubscribe
+
+
+async def test_a_capture_whose_file_only_the_other_server_has_ends_with_what_that_has(house, time, database):
+    async with house() as captures:
+        record = CaptureRecord("abc", captures.row.id, 1, True, "capture-20260101000000-x.mp4", START, node=5)
+        async with database.transaction() as transaction:
+            assert await storage.add(transaction, record, per_device=8)
+        captures.id = record.id
+        told = Continuation(CaptureState(7_000, 1, (), (), (), ()), None, None)
+        await storage.offer(database, record.id, 5, msgspec.msgpack.encode(told))
+        await captures.system.ref(CAPTURE_RECORDS).tell(AdoptCaptures((record.id,)))
+        await time.settle()
+        record = await captures.record()
+        assert (record.status, record.reason, record.size) == ("COMPLETE", MOVED, 7_000)

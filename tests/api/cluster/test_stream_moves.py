@@ -1,19 +1,24 @@
 """Live streams that move to another server of the cluster while they are viewed (docs/servers.md#video)."""
 
+import io
+
+import av
 import httpx
 import m3u8
 import pytest
 import trio
-from tests.api.cluster.conftest import film, requested
+from tests.api.cluster.conftest import PATIENCE, film, learned, member, requested
 from trio.testing import wait_all_tasks_blocked
 
+from motorpool.actors.messages.access import MaySee
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.messages.live_stream import STREAM, HoldStream, MoveStream
 from motorpool.actors.messages.publishing import Publish, PublisherLeft
+from motorpool.actors.video.settings import VideoSettings
 from motorpool.api.cluster import home_requests
 from motorpool.api.http.node_gate import KEY_HEADER, MOVE_ACTIONS
 from motorpool.storage.cluster import homes
-from motorpool.storage.video import stream_marks
+from motorpool.storage.video import captures, stream_marks
 
 
 @pytest.fixture
@@ -153,3 +158,41 @@ async def test_a_server_that_ends_is_not_asked_for_its_streams(moving, database)
     assert await stream_marks.servers(database, 0, [home.device_id]) == {(home.device_id, 1): home.node}
     await database.execute("update nodes set state = 'dead' where id = $1", home.node)
     assert await stream_marks.servers(database, 0, [home.device_id]) == {}
+
+
+async def test_a_capture_goes_on_in_the_same_file(database, tmp_path):
+    settings = {"video": VideoSettings(part_seconds=0.5)}
+    async with (
+        member(database, tmp_path, **settings) as one,
+        member(database, tmp_path, is_first=False, **settings) as home,
+    ):
+        servers = one, home
+        home.device_id = await home.device(home.admin, "1")
+        await homes.claim(database, home.node, [home.device_id])
+        await learned(one, MaySee(0, home.device_id))
+        begun = await home.admin.post(
+            "/captures", query_string={"deviceId": home.device_id, "channel": 1, "live": "true"}
+        )
+        assert begun.status == 200, begun.text
+        capture = begun.json()
+        await film(home, home.device_id, 0, 5)
+        await connect(database, one, servers)
+        # The first picture; the next one takes its time.
+        await film(one, home.device_id, 0, 0)
+        with trio.fail_after(PATIENCE):
+            while (await captures.fetch(database, capture["id"])).node != one.node:  # noqa: ASYNC110
+                await trio.sleep(0.01)
+        shown = (await home.admin.get(f"/captures/{capture['id']}")).json()
+        assert (shown["status"], shown["reason"]) == ("RECORDING", None)
+        await film(one, home.device_id, 1, 4)
+        # Any server ends it.
+        ended = await home.admin.delete(f"/captures/{capture['id']}")
+        assert (ended.status, ended.json()["status"]) == (200, "COMPLETE"), ended.text
+        assert ended.json()["reason"] == "ended by a user"
+        (listed,) = (await home.admin.get("/captures", query_string={"deviceId": home.device_id})).json()
+        assert listed == ended.json()
+        film_file = await home.admin.get(listed["url"].removeprefix("/api"))
+        assert len(film_file.body) == listed["size"]
+        with av.open(io.BytesIO(film_file.body)) as container:
+            packets = [packet for packet in container.demux(video=0) if packet.size]
+        assert len(packets) == 11 + 1 + 8

@@ -19,6 +19,8 @@ def test_all_goes_on_while_the_processes_are_replaced() -> None:
     assert not outcome.failed_connections
     assert outcome.sent > 50
     assert (outcome.lost, outcome.twice) == (0, 0)
+    assert not outcome.ended_early
+    assert outcome.uncaptured < 15
     for seen in outcome.viewers:
         assert not seen.refused
         assert seen.segments > 5
@@ -29,7 +31,7 @@ def test_all_goes_on_while_the_processes_are_replaced() -> None:
 
 def test_its_figures_have_goals(monkeypatch: pytest.MonkeyPatch) -> None:
     good, bad = Watched(segments=9), Watched(Counter({"playlist: 503": 2}), segments=8, missed=1, breaks=1)
-    outcome = Outcome(30.0, Counter({"refused": 1}), 300, [good, bad], 500, 1, 0)
+    outcome = Outcome(30.0, Counter({"refused": 1}), 300, [good, bad], 500, 1, 0, Counter(), 1.5)
     monkeypatch.setattr(rolling, "measure", lambda *_: outcome)
     summary = Summary({})
     rolling.run(Options(), summary, lambda _: None)

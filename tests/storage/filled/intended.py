@@ -300,6 +300,7 @@ CHANGES: dict[int, dict[str, Change]] = {
     # Reports work them out anew.
     72: {"report_days": empty},
     74: {"stream_marks": with_columns("stream_marks", node=None)},
+    75: {"captures": with_columns("captures", continuation=None)},
 }
 """Migration -> table -> what the migration makes of it; what is not named stays as it was."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import av
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +22,7 @@ from motorpool.codecs.media import adts
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
-from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, repair
+from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, CaptureState, repair
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.snapshot import probe_format
 from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
@@ -403,3 +404,52 @@ def test_a_full_disk_leaves_what_is_whole(reel) -> None:
         add(film, fragments[3])
     assert len(disk.getvalue()) == film.size == size
     assert len(Read(disk.getvalue()).pictures) == 75
+
+
+def go_on(state: CaptureState) -> CaptureState:
+    """The state as another server reads it."""
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(state), type=CaptureState)
+
+
+def test_another_one_goes_on_with_the_file_that_was_let_go_of(reel, tmp_path: Path) -> None:
+    file, fragments = io.BytesIO(), cuts_of(reel())
+    state = None
+    for _ in range(2):
+        # The second time for a stream that begins anew, with the same times.
+        film, transcoder = CaptureFile(file, formats_of(fragments), state), FragmentTranscoder()
+        for fragment in fragments:
+            add(film, transcoder.transcode(fragment))
+        state = go_on(film.state())
+    film.finish()
+    data = file.getvalue()
+    assert film.size == len(data)
+    read, once = Read(data), Read(capture(fragments))
+    assert read.tracks == once.tracks
+    assert read.pictures == once.pictures * 2
+    assert read.frames == once.frames * 2
+    assert read.picture_times[:100] == once.picture_times
+    # The sound of the first is the longest: the second begins behind it.
+    gap = read.picture_times[100] - read.picture_times[99]
+    assert 3600 <= gap < SECOND // 2
+    assert [time - read.picture_times[100] for time in read.picture_times[100:]] == once.picture_times
+    assert complaints(data, tmp_path / "film.mp4") == ""
+    with av.open(io.BytesIO(data)) as container:
+        assert container.duration == pytest.approx(film.duration * 1e6, abs=150_000)
+        container.seek(7_200_000)
+        assert next(container.demux(container.streams.video[0])).pts >= 6 * SECOND
+
+
+def test_the_state_of_a_long_film_stays_small(film: Film) -> None:
+    key = film(H264, 25, 25)[0]
+    capture_file = CaptureFile(io.BytesIO(), {})
+    for number in range(2_500):
+        start = START + number * 2 * SECOND
+        pictures = (TimedPicture(start, key, True),)
+        add(
+            capture_file,
+            MediaFragment(start, start + 2 * SECOND, H264, pictures, (), False, True, 0.0),
+        )
+    state = go_on(capture_file.state())
+    assert state.sequence == 2_500
+    assert len(state.index) <= 1_000
+    assert sum(each.size for each in state.index) == state.size - HEADER_BYTES
