@@ -39,6 +39,8 @@ class Topic(Generic[T]):
 
     def __init__(self, name: str) -> None:
         self.name: Final = name
+        self.is_followed = False
+        """Whether there are subscriptions, for publishers whose values are expensive to make."""
         self._values: list[T] = []
         self._end = 0  # values published while there were subscriptions; the place after the newest
         self._keep = 0
@@ -64,17 +66,13 @@ class Topic(Generic[T]):
         for forwarding in self._forwardings:
             forwarding._tell(value)
 
-    @property
-    def is_followed(self) -> bool:
-        """Whether there are subscriptions, for publishers whose values are expensive to make."""
-        return bool(self._subscriptions)
-
     def subscribe(self, size: int = 1000) -> "Subscription[T]":
         """Subscribe to values published from now on; the newest `size` values wait for a busy reader."""
         if size < 1:
             raise ValueError(f"a subscription keeps at least one value, not {size}")
         subscription = Subscription(self, size, self._end)
         self._subscriptions.add(subscription)
+        self.is_followed = True
         self._keep = max(self._keep, size)
         return subscription
 
@@ -114,6 +112,7 @@ class Topic(Generic[T]):
 
     def _leave(self, subscription: "Subscription[T]") -> None:
         self._subscriptions.discard(subscription)
+        self.is_followed = bool(self._subscriptions)
         if subscription in self._waiting:
             self._waiting.remove(subscription)
         self._keep = max((each.size for each in self._subscriptions), default=0)

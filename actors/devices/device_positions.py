@@ -6,7 +6,7 @@ it.
 
 from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import trio
@@ -31,15 +31,6 @@ from motorpool.storage.records import Event, Position
 
 _THREADS = trio.CapacityLimiter(2)
 """Threads in which computed attributes are computed that are much work."""
-
-
-class _Folding(NamedTuple):
-    """A report that is being made a position."""
-
-    report: PositionReport
-    protocol: str
-    connection: Ref[ConnectionMessage]
-    events: tuple[Event, ...]
 
 
 class DevicePositions:
@@ -74,22 +65,27 @@ class DevicePositions:
         The `connection` acknowledges it after the commit. Return an awaitable if the writer has no room now,
         or if windows of calendars, or computed attributes that are much work, are computed elsewhere first.
         """
-        folding = _Folding(report, protocol, connection, events)
-        context = self._context_of(folding, WORK_HERE)
+        context = self._context_of(protocol, events, WORK_HERE)
         try:
             result = fold(report, self._state, context)
         except (WindowsMissing, TooMuchHere) as reason:
-            return self._prepare_and_store(reason, folding)
-        return self._keep(folding, context, result)
+            return self._prepare_and_store(reason, report, connection, context)
+        return self._keep(report, connection, context, result)
 
-    async def _prepare_and_store(self, reason: WindowsMissing | TooMuchHere, folding: "_Folding") -> None:
+    async def _prepare_and_store(
+        self,
+        reason: WindowsMissing | TooMuchHere,
+        report: PositionReport,
+        connection: Ref[ConnectionMessage],
+        context: FoldContext,
+    ) -> None:
         while True:
             work_here = None
             if isinstance(reason, WindowsMissing):
                 await self._session.rule_cache.prepare(reason)
                 work_here = WORK_HERE
-            context = self._context_of(folding, work_here)
-            work = partial(fold, folding.report, self._state, context)
+            context = self._context_of(context.protocol, context.events, work_here)
+            work = partial(fold, report, self._state, context)
             try:
                 result = (
                     await trio.to_thread.run_sync(work, limiter=_THREADS) if work_here is None else work()
@@ -98,41 +94,47 @@ class DevicePositions:
                 reason = another
             else:
                 break
-        waits = self._keep(folding, context, result)
+        waits = self._keep(report, connection, context, result)
         if waits is not None:
             await waits
 
-    def _context_of(self, folding: "_Folding", work_here: int | None) -> FoldContext:
+    def _context_of(self, protocol: str, events: tuple[Event, ...], work_here: int | None) -> FoldContext:
         """Return what the rules know now."""
         session = self._session
-        session.protocol = folding.protocol
+        session.protocol = protocol
         rules = session.current_rules()
         linked = self._linked_positions(rules.linked_devices) if rules.linked_devices else ()
         return FoldContext(
             session.device_id,
-            folding.protocol,
+            protocol,
             self._clock.now(),
-            folding.events,
+            events,
             rules,
             session.row,
             linked,
             work_here,
         )
 
-    def _keep(self, folding: "_Folding", context: FoldContext, result: FoldResult) -> Awaitable[None] | None:
+    def _keep(
+        self,
+        report: PositionReport,
+        connection: Ref[ConnectionMessage],
+        context: FoldContext,
+        result: FoldResult,
+    ) -> Awaitable[None] | None:
         """Go on from the state after a report, and send what it made to the writer."""
         now = context.server_time
         self._state = result.state
         for failure in result.failures:
             if self._session.rule_cache.is_new(failure):
                 self._session.context.log.warning("computed attribute %d has failed: %s", *failure)
-        connection, receipt = folding.connection, folding.report.receipt
-        if result.position is None:
+        position, receipt = result.position, report.receipt
+        if position is None:
             self._online_status.mark_seen(now)
             return self._append(AppendEvents(result.events, connection, receipt))
         self._online_status.note_position(now)
         return self._append(
-            Append(result.position, result.events, connection, receipt, result.point, result.dated_back)
+            Append(position, result.events, connection, receipt, result.point, result.dated_back)
         )
 
     def tell_stored(self, connection: Ref[ConnectionMessage]) -> Awaitable[None] | None:

@@ -32,7 +32,7 @@ from motorpool.storage.records import Event, Position
 
 FLUSH_ROWS = 250
 """Limit of the rows of one transaction."""
-FLUSH_SECONDS = 0.010
+FLUSH_SECONDS = 0.008
 """Least time between the starts of two flushes, unless the next one is full."""
 QUEUE_ROWS = 20_000
 """Limit of the queue: about 20 MB, or half a second at full speed."""
@@ -40,7 +40,7 @@ QUEUE_BYTES = 64 << 20
 """Limit of the attributes in the queue, as JSON."""
 DELAYED_SECONDS = 5.0
 """Time without a success after which rows count as delayed: a deadlock, or a broken connection, is none."""
-ID_BLOCK = 1_000
+ID_BLOCK = 10_000
 """Position ids that are allocated at once."""
 
 

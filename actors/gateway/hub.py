@@ -21,10 +21,13 @@ TURN_SOCKETS: Final = 128
 """Sockets served in one turn before other tasks run, which takes some milliseconds."""
 FULL_TURN_SOCKETS: Final = 32
 """Ready sockets with which a turn starts at once."""
-STEADY_TURN_SOCKETS: Final = 4
-"""Sockets of a turn after which the next turn comes without waiting for the first of its sockets."""
 GATHER_SECONDS: Final = 0.004
 """How long a turn with fewer ready sockets waits for more, which cuts the cost of each to a third."""
+STEADY_TURN_SOCKETS: Final = 4
+"""Sockets of a turn after which the next turn comes without waiting for the first of its sockets."""
+STEADY_SECONDS: Final = 0.010
+"""From the start of such a turn to that of the next one. What a turn has read is stored by one flush
+(`position_writer.FLUSH_SECONDS` is less)."""
 
 
 class WatchedSocket(Protocol):
@@ -84,15 +87,19 @@ class Hub:
         """Serve until cancelled."""
         epoll, sockets = self._epoll, self._sockets
         turn: list[tuple[int, int]] = []
+        began = 0.0
         while True:
-            is_steady = STEADY_TURN_SOCKETS <= len(turn) < FULL_TURN_SOCKETS
-            if not is_steady:
+            if STEADY_TURN_SOCKETS <= len(turn) < FULL_TURN_SOCKETS:
+                await trio.sleep_until(began + STEADY_SECONDS)
+                turn = epoll.poll(0, TURN_SOCKETS)
+            else:
                 await trio.lowlevel.wait_readable(epoll.fileno())
                 turn = epoll.poll(0, TURN_SOCKETS)
-            if is_steady or len(turn) < FULL_TURN_SOCKETS:
-                # A moment later more are ready, and they share the cost of the turn.
-                await trio.sleep(GATHER_SECONDS)
-                turn = epoll.poll(0, TURN_SOCKETS)
+                if len(turn) < FULL_TURN_SOCKETS:
+                    # A moment later more are ready, and they share the cost of the turn.
+                    await trio.sleep(GATHER_SECONDS)
+                    turn = epoll.poll(0, TURN_SOCKETS)
+            began = trio.current_time()
             for descriptor, events in turn:
                 watched = sockets.get(descriptor)
                 if watched is None:  # closed by an earlier socket of this turn

@@ -1,6 +1,5 @@
 """Attributes that a position takes over from the one before (docs/positions.md#pipeline)."""
 
-from datetime import timedelta
 from typing import Any, Final
 
 from motorpool.actors.rules.engine import is_engine_on
@@ -9,7 +8,6 @@ from motorpool.storage.records import Position
 NUMBER: Final = (int, float)
 MAX_HOURS = 1e15
 """Milliseconds; up to here sums are exact."""
-_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def copy_attributes(names: tuple[str, ...], latest: Position, attributes: dict[str, Any]) -> None:
@@ -32,6 +30,7 @@ def add_hours(position: Position, latest: Position, charging_voltage: float = 0.
     if not isinstance(hours, NUMBER) or hours is True or not 0 <= hours < MAX_HOURS:
         hours = 0
     if is_running and position.device_time > latest.device_time:
-        hours += (position.device_time - latest.device_time) // _MILLISECOND
+        elapsed = position.device_time - latest.device_time
+        hours += elapsed.days * 86_400_000 + elapsed.seconds * 1000 + elapsed.microseconds // 1000
     if hours:
         attributes["hours"] = hours

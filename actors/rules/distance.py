@@ -1,6 +1,6 @@
 """How far the device came since its last position (docs/positions.md#pipeline)."""
 
-from math import asin, cos, radians, sin, sqrt
+from math import asin, cos, pi, radians, sin, sqrt
 from typing import Any
 
 from motorpool.codecs.reports import PositionReport
@@ -10,6 +10,7 @@ EARTH_RADIUS = 6_378_137.0
 """Metres."""
 DEGREE = radians(EARTH_RADIUS)
 """Metres of a degree along a meridian, and along the equator."""
+_RADIAN = radians(1.0)
 NUMBER = (int, float)
 """Ready made: `int | float` would be built anew at each position."""
 MAX_DISTANCE = 1e9
@@ -20,10 +21,11 @@ def great_circle(latitude: float, longitude: float, to_latitude: float, to_longi
     """Metres between two points given in degrees, along a sphere (haversine)."""
     if latitude == to_latitude and longitude == to_longitude:
         return 0.0  # most of a fleet stands still most of the time
-    phi, to_phi = radians(latitude), radians(to_latitude)
-    across = sin((to_phi - phi) / 2) ** 2
-    along = cos(phi) * cos(to_phi) * sin(radians(to_longitude - longitude) / 2) ** 2
-    return 2 * EARTH_RADIUS * asin(min(1.0, sqrt(across + along)))
+    phi, to_phi = latitude * _RADIAN, to_latitude * _RADIAN
+    up = sin((to_phi - phi) / 2)
+    right = sin((to_longitude - longitude) * _RADIAN / 2)
+    share = up * up + cos(phi) * cos(to_phi) * right * right
+    return 2 * EARTH_RADIUS * asin(sqrt(share)) if share < 1.0 else pi * EARTH_RADIUS
 
 
 def add_distance(

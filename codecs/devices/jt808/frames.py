@@ -154,11 +154,11 @@ def decode_frame(escaped: bytes, *, is_e7: bool = False) -> Frame:
     elif b"}" in escaped:
         # In this order two replacements equal one pass from left to right.
         content = escaped.replace(b"}\x02", b"~").replace(b"}\x01", b"}")
-    if xor8(content) and not is_e7 and not xor8(escaped) and len(escaped) == _announced_bytes(escaped):
-        # Some makers do not escape 7d.
-        content = escaped
     if xor8(content):
-        raise ChecksumError("the check byte is wrong")
+        # Some makers do not escape 7d.
+        if is_e7 or xor8(escaped) or len(escaped) != _announced_bytes(escaped):
+            raise ChecksumError("the check byte is wrong")
+        content = escaped
     size = len(content)
     if size < 13:
         raise FrameError(f"a frame of {size} bytes holds no header")

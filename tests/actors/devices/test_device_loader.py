@@ -9,6 +9,7 @@ from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.rules.event_rules import FoldState
 from motorpool.actors.rules.overspeed import OverspeedState
 from motorpool.actors.rules.trip_detection import TrackPoint, TripState
+from motorpool.actors.rules.window import Window
 from motorpool.runtime import ChildSpec
 from motorpool.storage.devices import commands, device_states, position_rows, positions
 from motorpool.storage.records import Position, QueuedCommand
@@ -32,7 +33,7 @@ async def test_each_device_gets_its_own_rows(database, make_device, tree):
         await commands.enqueue(database, QueuedCommand(device_id=busy.id, type=kind))
     await device_states.save(database, {busy.id: NOW})
     point = TrackPoint(7, NOW, 0.0, 0.0, 0.0)
-    state = FoldState(position, TripState(False, point, (point,)), NOW.toordinal())
+    state = FoldState(position, TripState(False, point, Window((point,))), NOW.toordinal())
     found = {}
     async with tree(
         ChildSpec(kind=DEVICE_LOADER, factory=lambda: DeviceLoader(database, RuleCache(database)))
