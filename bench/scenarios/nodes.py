@@ -27,8 +27,10 @@ STEPS = 7
 TERMINALS = 20
 """Terminals that get commands."""
 SENDERS = 400
-RATE = 2_000.0
-"""Positions a second."""
+RATES = 2_000.0, 8_000.0
+"""Positions a second. What they cost the other server beyond the first rate is without what it does ten times a
+second for any number of them."""
+FAN_OUT_US = 3.0
 PREFIX = "138"
 PREFIXES = "139"
 """Of terminals that saturate servers; the place follows."""
@@ -41,8 +43,9 @@ LINKED_SECONDS = 30.0
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """What positions cost."""
+    """What positions cost at a rate."""
 
+    rate: float
     home: float
     other: float
     """CPU seconds of the servers, less what each takes without them."""
@@ -70,7 +73,8 @@ class Outcome(msgspec.Struct, frozen=True):
     one_hop: Latencies
     refused: int
     """Commands that were queued or refused."""
-    spent: Spent
+    spent: tuple[Spent, ...]
+    """At each of the rates."""
     by_one: Throughput
     """Of a server without another one."""
     by_two: Throughput
@@ -82,10 +86,15 @@ def run(options: Options, summary: Summary, step: Step) -> None:
     summary.add_latencies(NAME, "command at home", outcome.at_home)
     summary.add_latencies(NAME, "command one hop away", outcome.one_hop, goals=(Goal(HOP_MS),))
     summary.add(NAME, "commands queued or refused", outcome.refused, "commands", goals=(Goal(0),))
-    spent = outcome.spent
-    if spent.answers:
-        summary.add(NAME, "CPU of the home per position", spent.home / spent.answers * 1e6, "µs")
-        summary.add(NAME, "CPU of the other server per position", spent.other / spent.answers * 1e6, "µs")
+    for spent in outcome.spent:
+        for name, cpu in (("the home", spent.home), ("the other server", spent.other)):
+            metric = f"CPU of {name} per position, {spent.rate:,.0f}/s"
+            summary.add(NAME, metric, cpu / max(1, spent.answers) * 1e6, "µs")
+    few, many = outcome.spent[0], outcome.spent[-1]
+    if more := many.answers - few.answers:
+        further = (many.other - few.other) / more * 1e6
+        goals = (Goal(FAN_OUT_US),)
+        summary.add(NAME, "CPU of the other server per further position", further, "µs", goals=goals)
     for name, each in (("one server", outcome.by_one), ("two servers", outcome.by_two)):
         summary.add(NAME, f"saturated, {name}", each.answers / each.seconds, "positions/s")
         summary.add(NAME, f"positions per CPU second, {name}", each.per_cpu_second, "positions/s")
@@ -134,7 +143,7 @@ def _measure(cluster: Cluster, seconds: float, step: Step, by_one: Throughput) -
         near, near_refused = _send_for(at_home, devices, seconds)
         step("commands one hop away")
         far, far_refused = _send_for(one_hop, devices, seconds)
-    step(f"{RATE:g} positions a second")
+    step(f"{' and '.join(f'{rate:g}' for rate in RATES)} positions a second")
     spent = _spend(home, other, seconds)
     step("two servers, saturated")
     by_two = _saturate(cluster.servers, seconds)
@@ -180,19 +189,22 @@ def _load(server: Server, prefix: str, count: int) -> TerminalLoad:
     )
 
 
-def _spend(home: Server, other: Server, seconds: float) -> Spent:
+def _spend(home: Server, other: Server, seconds: float) -> tuple[Spent, ...]:
     """Send positions to one server, and compare the CPU of both with that of the same time without."""
     servers = (home, other)
+    found = []
     with run_program("terminals", _load(home, PREFIX, SENDERS)) as program:
         program.wait_for(Mark, seconds + 60.0)
-        program.send_line(_span(WARM_SECONDS, RATE))
+        program.send_line(_span(WARM_SECONDS, RATES[0]))
         program.wait_for(TerminalResult, WARM_SECONDS + 60.0)
         # Logged in, and still.
         idle = _cpu(servers, seconds)
-        program.send_line(_span(seconds, RATE))
-        busy = _cpu(servers, seconds)
-        answers = program.wait_for(TerminalResult, seconds + 60.0).answers
-    return Spent(busy[0] - idle[0], busy[1] - idle[1], answers)
+        for rate in RATES:
+            program.send_line(_span(seconds, rate))
+            busy = _cpu(servers, seconds)
+            answers = program.wait_for(TerminalResult, seconds + 60.0).answers
+            found.append(Spent(rate, busy[0] - idle[0], busy[1] - idle[1], answers))
+    return tuple(found)
 
 
 def _saturate(servers: Sequence[Server], seconds: float) -> Throughput:
