@@ -28,8 +28,8 @@ TERMINALS = 20
 """Terminals that get commands."""
 SENDERS = 400
 RATES = 2_000.0, 8_000.0
-"""Positions a second. What they cost the other server beyond the first rate is without what it does ten times a
-second for any number of them."""
+"""Positions a second. What the other server takes for those beyond the first rate is without what it does ten
+times a second for any number of them."""
 FAN_OUT_US = 3.0
 PREFIX = "138"
 PREFIXES = "139"
