@@ -24,7 +24,7 @@ from motorpool.bench.cluster.cluster import Cluster
 from motorpool.bench.cluster.faults import CRASH, CUT, FREEZE, KILL, REPLACE, Episode, Fault, make_faults
 from motorpool.bench.cluster.frequent_schedules import TEXT, FrequentSchedules, make_frequent_schedules
 from motorpool.bench.cluster.probes import CommandProbe, Requested, RightsProbe, Troubles
-from motorpool.bench.cluster.records import DutyTaken, EdgeRun
+from motorpool.bench.cluster.records import Absence, DutyTaken, EdgeRun
 from motorpool.bench.cluster.viewers import StreamProbe
 from motorpool.bench.load.plan import (
     CameraLoad,
@@ -342,6 +342,7 @@ class _Drill:
     async def _check(self, result: RoamerResult, *, is_last: bool = False) -> History:
         """Check the history up to this result, and report new anomalies."""
         # Commands and edges first: what they have led to is read after them.
+        absences = await self._unplanned_absences()
         requested = [*self._commands.requested, *self._rights.requested]
         instant = time.time()
         due = self._shifts.due(0.0, time.time() - EDGE_MARGIN_SECONDS)
@@ -352,7 +353,7 @@ class _Drill:
                 self._cluster, self._plan.phones, result, first, is_last=is_last
             ),
             commands=_commands(
-                [(each, self._is_due(each, result, instant)) for each in requested],
+                [(each, self._is_due(each, result, instant, absences)) for each in requested],
                 runs,
                 result,
                 self._devices,
@@ -366,7 +367,15 @@ class _Drill:
             reads=list(self._rights.reads),
             whereabouts=list(self._whereabouts),
             shown=list(self._shown),
-            unanswered=list(self._troubles.unanswered),
+            unanswered=[
+                each
+                for each in self._troubles.unanswered
+                if not any(
+                    self._cluster.names[absence.place] == each.server
+                    and absence.began <= each.instant <= absence.ended
+                    for absence in absences
+                )
+            ],
         )
         found = await trio.to_thread.run_sync(find_anomalies, history)
         for anomaly in sorted(set(found) - self._anomalies):
@@ -374,7 +383,21 @@ class _Drill:
         self._anomalies.update(found)
         return history
 
-    def _is_due(self, command: Requested, result: RoamerResult, instant: float) -> bool:
+    async def _unplanned_absences(self) -> list[Absence]:
+        """Return when servers were away, as on a busy machine, but not processes that were replaced."""
+        replaced = [fault for fault in self._faults if fault.name == REPLACE]
+        return [
+            absence
+            for absence in await records.absences(self._cluster)
+            if not any(
+                fault.place == absence.place and fault.began <= absence.died <= fault.ended
+                for fault in replaced
+            )
+        ]
+
+    def _is_due(
+        self, command: Requested, result: RoamerResult, instant: float, absences: Sequence[Absence]
+    ) -> bool:
         """Return whether a command that was accepted must have reached its device at this instant.
 
         It must if the device stayed where it was all the while, at a server without a fault: it has it at
@@ -391,7 +414,12 @@ class _Drill:
             if session.terminal == terminal and session.began < first and not 0 < session.ended < last
         ]
         faults = [fault for fault in self._faults if fault.began < last and fault.ended > first]
-        return bool(places) and not any(
+        if not places or any(
+            absence.place == places[-1] and absence.began < last and absence.ended > first
+            for absence in absences
+        ):
+            return False
+        return not any(
             fault.name == CRASH or (fault.place == places[-1] and fault.name in {KILL, FREEZE, CUT, REPLACE})
             for fault in faults
         )

@@ -11,6 +11,10 @@ from motorpool.bench.cluster.noting import NOTE_OWNERS
 from motorpool.bench.load.plan import RoamerResult
 
 DAY_SECONDS = 86_400
+DECLARED_SECONDS = 12.0
+"""A server that is declared dead may have done nothing for so long."""
+STARTING_SECONDS = 45.0
+"""From the row of a server that starts until it answers, and settles."""
 # Each server has a user of its own, so that the triggers know whose transaction it is. An edge is decided
 # under the last epoch that its server had, and numbered at the commit, while the lock of the fence is held.
 # The processes of a machine are one user, so of these it is the last epoch that any of them had.
@@ -62,6 +66,21 @@ class EdgeRun(msgspec.Struct, frozen=True):
     """When it was inserted."""
 
 
+class Absence(msgspec.Struct, frozen=True):
+    """A time without a server: others have declared it dead, and it has started again."""
+
+    place: int
+    died: float
+    """When it was declared dead, in seconds since 1970."""
+    ended: float
+    """When it answered again at the latest."""
+
+    @property
+    def began(self) -> float:
+        """When it did its last at the earliest."""
+        return self.died - DECLARED_SECONDS
+
+
 class DutyTaken(msgspec.Struct, frozen=True):
     """That a server has taken a duty."""
 
@@ -99,6 +118,17 @@ async def duties_taken(cluster: Cluster) -> list[DutyTaken]:
         " where key like 'duty %' and owner <> 0 order by number"
     )
     return [DutyTaken(row[0], int(row[1]), float(row[2])) for row in rows]
+
+
+async def absences(cluster: Cluster) -> list[Absence]:
+    """Return when servers were declared dead, whatever for, until they had time to start again."""
+    rows = await cluster.rows(
+        "select address, extract(epoch from noted), extract(epoch from coalesce("
+        " (select min(started) from nodes later where later.address = nodes.address and later.id > nodes.id),"
+        " now())) from history_versions versions join nodes on versions.key = 'server ' || nodes.id where owner = 0"
+    )
+    places = {address: place for place, each in enumerate(cluster.places) for address in each.addresses}
+    return [Absence(places[row[0]], float(row[1]), float(row[2]) + STARTING_SECONDS) for row in rows]
 
 
 async def edge_runs(cluster: Cluster) -> list[EdgeRun]:

@@ -71,6 +71,10 @@ async def test_an_edge_is_decided_under_the_epoch_of_the_server_that_commits_it(
         ("schedule", 12),
     ]
 
+    (absence,) = await records.absences(cluster)
+    assert absence.place == 0
+    assert absence.began < absence.died < absence.ended
+
     # The first server wakes, and nothing keeps it from firing.
     await cluster.rows(FIRE)
     found = History(versions=await records.versions(cluster), decisions=await records.decisions(cluster))
