@@ -125,7 +125,8 @@ async def absences(cluster: Cluster) -> list[Absence]:
     rows = await cluster.rows(
         "select address, extract(epoch from noted), extract(epoch from coalesce("
         " (select min(started) from nodes later where later.address = nodes.address and later.id > nodes.id),"
-        " now())) from history_versions versions join nodes on versions.key = 'server ' || nodes.id where owner = 0"
+        " now())) from history_versions versions join nodes on versions.key = 'server ' || nodes.id"
+        " where owner = 0"
     )
     places = {address: place for place, each in enumerate(cluster.places) for address in each.addresses}
     return [Absence(places[row[0]], float(row[1]), float(row[2]) + STARTING_SECONDS) for row in rows]
