@@ -122,6 +122,11 @@ def test_jobs_are_numbers_of_those_that_there_are(jobs: str, capsys: pytest.Capt
     assert "--jobs takes numbers of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10" in capsys.readouterr().err
 
 
+def test_one_server_is_not_several(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(parse("servers", "--servers", "1")) == 2
+    assert "--servers takes a number from 2 on" in capsys.readouterr().err
+
+
 def test_the_account_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Options] = []
     module = SimpleNamespace(TITLE="", SERVER="any", STEPS=1, run=lambda options, *_: asked.append(options))
