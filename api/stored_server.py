@@ -1,7 +1,9 @@
 """The settings of the server that the database holds, as last read."""
 
 import math
+from collections.abc import Mapping
 from contextlib import suppress
+from typing import NamedTuple
 
 from motorpool.runtime import Clock
 from motorpool.storage.accounts import server
@@ -13,6 +15,15 @@ REFRESH_SECONDS = 5.0
 """After an attempt to read the settings that fails, in seconds until the next."""
 
 
+class EncodedServer(NamedTuple):
+    """What `GET /server` has answered."""
+
+    settings: ServerSettings
+    derived: Mapping[str, object]
+    """The other fields."""
+    json: bytes
+
+
 class StoredServer:
     """Reads the row of settings again when it has been changed."""
 
@@ -21,6 +32,8 @@ class StoredServer:
         self.settings = settings
         self.version = 0
         """The version of the row; 0: not known yet."""
+        self.encoded: EncodedServer | None = None
+        """The last answer, which is mostly the next one too."""
         self._database = database
         self._clock = clock
         self._changes = 1

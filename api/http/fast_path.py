@@ -17,7 +17,8 @@ from motorpool.codecs.http_heads import REQUEST_LINE, read_headers
 T = TypeVar("T")
 
 KEPT_HEADS = 512
-"""Different headers of requests of which it is remembered what they say: clients send the same ones again."""
+"""Different headers of requests of which it is remembered what they say, as clients send the same ones again,
+and heads of answers, which repeat within the second of their date."""
 KEPT_BYTES = 4096
 """Longer ones are not remembered."""
 _NAME = re.compile(rb"[-!#$%&'*+.^_`|~0-9a-z]+")
@@ -85,7 +86,8 @@ def _read_lines(lines: bytes) -> HeaderLines | None:
     return HeaderLines(headers)
 
 
-def write_head(status: int, headers: Iterable[tuple[bytes, bytes]], body_bytes: int) -> bytes | None:
+@lru_cache(maxsize=KEPT_HEADS)
+def write_head(status: int, headers: tuple[tuple[bytes, bytes], ...], body_bytes: int) -> bytes | None:
     """Return the head of an answer to a GET, with a body of this length; None where h11 has to decide.
 
     That is where the connection ends with it, the length of the body is another one, or a header is invalid.

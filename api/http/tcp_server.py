@@ -348,7 +348,7 @@ class _FastRequest:
             return
         if event["type"] == "http.response.body" and self._start is not None and not event.get("more_body"):
             config, body = self._connection.config, event["body"]
-            headers = [*self._start["headers"], *config.response_headers("h11")]
+            headers = (*self._start["headers"], *config.response_headers("h11"))
             head = write_head(self._start["status"], headers, len(body))
             if head is not None:
                 self._is_answered = True

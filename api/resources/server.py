@@ -14,6 +14,7 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.files.disk_space import disk_space
 from motorpool.actors.messages.changes import ServerChanged, changed_fields
 from motorpool.actors.words.masking import restore_secrets
+from motorpool.actors.words.record_json import encode
 from motorpool.actors.work.stored_calendars import TIME_ZONE, ZONE_FIELDS
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import changed_attributes, privileged_values, record_action
@@ -27,6 +28,7 @@ from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_vers
 from motorpool.api.http.errors import BadRequest, HttpError
 from motorpool.api.http.responses import as_bytes, as_json, as_text
 from motorpool.api.json import extended
+from motorpool.api.stored_server import EncodedServer
 from motorpool.api.version import INTERFACE
 from motorpool.codecs.devices import CODECS
 from motorpool.storage.accounts import server
@@ -140,18 +142,20 @@ async def _present(call: Call, settings: ServerSettings, version: int) -> Respon
         # With an external database the folder may not exist.
         with suppress(OSError):
             space = list(disk_space(call.context.settings.data))
-    shown = extended(
-        Server,
-        settings,
-        open_id_enabled=call.context.logins.openid is not None,
-        open_id_force=call.context.settings.openid.forced,
-        email_enabled=call.context.outgoing.mail.enabled,
-        text_enabled=call.context.outgoing.sms.enabled,
-        geocoder_enabled=call.context.outgoing.geocoder is not None,
-        new_server=call.optional_caller is None and not await server.is_initialised(call.context.database),
-        storage_space=space,
-    )
-    return with_version(as_json(shown), version)
+    derived = {
+        "open_id_enabled": call.context.logins.openid is not None,
+        "open_id_force": call.context.settings.openid.forced,
+        "email_enabled": call.context.outgoing.mail.enabled,
+        "text_enabled": call.context.outgoing.sms.enabled,
+        "geocoder_enabled": call.context.outgoing.geocoder is not None,
+        "new_server": call.optional_caller is None and not await server.is_initialised(call.context.database),
+        "storage_space": space,
+    }
+    encoded = call.context.stored_server.encoded
+    if encoded is None or encoded.settings is not settings or encoded.derived != derived:
+        encoded = EncodedServer(settings, derived, encode(extended(Server, settings, **derived)))
+        call.context.stored_server.encoded = encoded
+    return with_version(as_bytes(encoded.json, "application/json"), version)
 
 
 @OPERATIONS.operation(

@@ -155,7 +155,7 @@ lengths = st.sampled_from([b"5", b"5", b"5", b"4", b"05", b"x"])
 def test_what_is_written_h11_writes_likewise(
     status: int, headers: list[tuple[bytes, bytes]], length: list[tuple[bytes, bytes]]
 ) -> None:
-    head = write_head(status, [*headers, *length], 5)
+    head = write_head(status, (*headers, *length), 5)
     event("fast" if head is not None else "by h11")
     if head is None:
         return
