@@ -6,7 +6,7 @@ nothing else and never ends the program (docs/supervision.md).
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -114,6 +114,7 @@ from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import ChildSpec, DynamicSpec, Link, Restart, Strategy, SupervisorSpec, TaskSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.records import Position
+from motorpool.storage.settings import ROLES
 
 MEDIA_READ_BYTES = 64 * 1024
 """Bytes of one read of a media connection."""
@@ -143,6 +144,7 @@ def fleet_tree(
     console_url: str = "",
     ports: SharedPorts | None = None,
     others: OtherServers | None = None,
+    roles: Collection[str] = ROLES,
 ) -> SupervisorSpec:
     """Build the whole tree. `in_use` returns the settings that apply now, where they may be changed while the
     server runs. `services` (HTTP) start last and stop first; without `outgoing` no mail, text message or
@@ -151,7 +153,7 @@ def fleet_tree(
     others, which `link` reaches, if there is one, with a `home_finder`. The traffic of devices is recorded in
     the folder `record`; links in mails lead to `console_url`, where users find the console, and are left out
     without it. `ports` are those that this server shares with others of its machine. With `others` live
-    streams move between the servers of a cluster.
+    streams move between the servers of a cluster, and `roles` is what this one does for it.
 
     Raises:
         ValueError: the settings name an unknown protocol.
@@ -187,7 +189,12 @@ def fleet_tree(
         business_calendars, ticket_mails, timedelta(hours=settings.tickets.capture_wait_hours)
     )
     forward = settings.forward.of_server(node) if clustered else settings.forward
-    duties = Duties(database, node if clustered else None, ports.leaving if ports is not None else None)
+    duties = Duties(
+        database,
+        node if clustered else None,
+        ports.leaving if ports is not None else None,
+        is_holder="duties" in roles,
+    )
     # This server in its leases; the same after a restart of an actor, which so keeps what it has.
     holder = secrets.token_hex(8)
     return SupervisorSpec(
@@ -302,6 +309,8 @@ def fleet_tree(
                         ports,
                         is_recorded=record is not None,
                     )
+                    if "devices" in roles
+                    else ()
                 ),
             ),
             SupervisorSpec(

@@ -28,7 +28,7 @@ from motorpool.actors.geocoding.settings import GeocoderSettings
 from motorpool.actors.settings import FleetSettings
 from motorpool.api.login_settings import LoginSettings, OpenIdSettings, ShareSettings, UserSettings
 from motorpool.api.map_settings import MapSettings
-from motorpool.storage.settings import DatabaseSettings, EncryptionSettings, PostgresSettings
+from motorpool.storage.settings import ROLES, DatabaseSettings, EncryptionSettings, PostgresSettings
 
 Place = tuple[str, str]
 """Section and name of a setting; the section of top-level keys is ""."""
@@ -70,6 +70,9 @@ class NodeSettings:
     address: Annotated[str | None, Meta(extra={"form": "node"})] = None
     """Where the others reach it for video, and where it listens for them: `http://10.0.0.5:8083`; with
     `cluster.name`. The network between must be private: it is not encrypted."""
+    roles: Annotated[tuple[str, ...], Meta(extra={"form": "role"})] = ROLES
+    """What it does for the cluster: open the ports of `devices`, serve users (`api`), take `duties`. Less
+    needs `cluster.name`, and without `api` also `node.address`."""
 
 
 @dataclass(frozen=True, kw_only=True)

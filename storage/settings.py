@@ -9,6 +9,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+ROLES = ("devices", "api", "duties")
+"""What a server may do for a cluster: open ports of devices, serve users, hold duties."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PostgresSettings:

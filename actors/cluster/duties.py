@@ -13,9 +13,11 @@ import trio
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import ApplyChanges, DutyReleased
+from motorpool.actors.messages.conditions import NO_DUTIES
 from motorpool.actors.messages.duties import DUTY_KEEPER
 from motorpool.runtime import Actor, ChildSpec, Kind, Signal, System, TaskSpec
 from motorpool.storage.cluster import duties
+from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import DutyLost, StorageError
@@ -75,7 +77,7 @@ class Duty:
 
     async def take(self) -> Holding:
         """Take the duty as soon as no other server has it; never while this server leaves."""
-        if self.leaving.is_set():
+        if self.leaving.is_set() or not self._duties.is_holder:
             await trio.sleep_forever()
         if not self.is_wanted:
             self.is_wanted = True
@@ -110,11 +112,20 @@ class Duties:
         database: where the rows are.
         node: the number of this server; None: it is alone, and does everything.
         leaving: set to leave all duties to the others.
+        is_holder: whether this server takes any, by its roles.
     """
 
-    def __init__(self, database: Database, node: int | None, leaving: trio.Event | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        node: int | None,
+        leaving: trio.Event | None = None,
+        *,
+        is_holder: bool = True,
+    ) -> None:
         self._database = database
         self._node = node
+        self.is_holder = is_holder
         self.leaving = trio.Event() if leaving is None else leaving
         self._duties: dict[str, Duty] = {}
         self._look_due = Signal()
@@ -159,6 +170,10 @@ class Duties:
         """Wait until the rows are to be read: after LOOK_SECONDS, or earlier if asked to."""
         await self._look_due.wait(LOOK_SECONDS)
 
+    async def has_holder(self) -> bool:
+        """Whether a server lives that takes duties, which may be this one. Raises StorageError."""
+        return self.is_holder or await nodes.has_role(self._database, "duties")
+
     async def look(self) -> None:
         """Take what no live server holds, and note what this one does not hold any more.
 
@@ -195,7 +210,10 @@ class Duties:
 
 
 class DutyKeeper(Actor[ApplyChanges]):
-    """Looks for duties that no server holds, or that this one has lost."""
+    """Looks for duties that no server holds, or that this one has lost.
+
+    At a server that takes none it looks whether there is one that does.
+    """
 
     def __init__(self, duties: Duties) -> None:
         self._duties = duties
@@ -211,12 +229,24 @@ class DutyKeeper(Actor[ApplyChanges]):
         while True:
             try:
                 await self._duties.look()
+                self._note_holder(has_one=await self._duties.has_holder())
                 is_known = True
             except StorageError as error:
                 if is_known:
                     self.context.log.warning("who holds which duty cannot be read, trying again: %s", error)
                 is_known = False
             await self._duties.wait_for_look()
+
+    def _note_holder(self, *, has_one: bool) -> None:
+        conditions = self.context.system.conditions
+        if has_one:
+            conditions.leave(NO_DUTIES)
+        else:
+            conditions.enter(
+                NO_DUTIES,
+                "no server with the role `duties` runs ([node] roles): nothing begins by a calendar, nothing"
+                " old is deleted, and there are no events without a position",
+            )
 
 
 class _OnDuty(Actor[M], Generic[M]):

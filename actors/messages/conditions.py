@@ -12,8 +12,9 @@ DISK = ConditionKind("disk", "the disk of the server is nearly full", fails_heal
 MEMORY = ConditionKind("memory", "the server has too little memory left; try again later")
 OPEN_FILES = ConditionKind("open_files", "the server has too many files and connections open")
 CLOCK = ConditionKind("clock", "the clock of the server was set")
+NO_DUTIES = ConditionKind("duties", "no server of the cluster runs that does what is due at an instant")
 
-ALL = (DATABASE, POSITIONS_WAIT, DISK, MEMORY, OPEN_FILES, CLOCK)
+ALL = (DATABASE, POSITIONS_WAIT, DISK, MEMORY, OPEN_FILES, CLOCK, NO_DUTIES)
 
 
 def note_out_of_files(conditions: Conditions, consequence: str) -> None:

@@ -12,6 +12,7 @@ from motorpool.actors.devices.protocol_attributes import is_of_a_protocol
 from motorpool.api.map_settings import LAYER, NO_TILES, OPENFREEMAP, ORIGIN, TILES
 from motorpool.codecs.calendars.time_zones import find_zone
 from motorpool.storage.encryption import parse_key
+from motorpool.storage.settings import ROLES
 
 
 def is_url(text: str) -> bool:
@@ -123,6 +124,7 @@ FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
     "mailbox": (Mail.can_reach, "is no mail address"),
     "zone": (find_zone, "is no time zone such as Europe/Lisbon"),
     "address": (is_address, "is no address such as 127.0.0.1:8082"),
+    "role": (ROLES.__contains__, f"is none of {', '.join(ROLES)}"),
     "key": (is_key, "is not the base64 of 32 bytes, such as `openssl rand -base64 32` prints"),
     "database": (is_database, "is neither `embedded` nor a postgresql:// URL"),
 }

@@ -10,6 +10,7 @@ from motorpool.api.configuration import forms
 from motorpool.api.configuration.errors import SettingsError
 from motorpool.api.configuration.keys import Key, Value, title_of
 from motorpool.api.settings import Place, Settings, Source
+from motorpool.storage.settings import ROLES
 
 PAIRS = (
     ("device", "proxy_protocol", "trusted_proxies"),
@@ -108,6 +109,12 @@ def build(chosen: Mapping[Place, Value], sources: Mapping[Place, Source]) -> Set
         )
     if settings.node.address is not None and settings.cluster.name is None:
         raise SettingsError("[node] address needs [cluster] name")
+    if settings.cluster.name is None and set(settings.node.roles) != set(ROLES):
+        raise SettingsError("[node] roles needs [cluster] name: a server that is alone does everything")
+    if not settings.node.roles:
+        raise SettingsError(f"[node] roles names none of {', '.join(ROLES)}")
+    if settings.node.address is None and "api" not in settings.node.roles:
+        raise SettingsError("[node] roles without api needs [node] address, where health and metrics are")
     if settings.link.url is not None and settings.cluster.name is None and settings.nodes == 1:
         raise SettingsError("[link] url needs [cluster] name, or several nodes")
     require_consistent(settings)

@@ -23,6 +23,8 @@ MOVE_ACTIONS = ("letmove", "handover")
 """Ends of the paths below SHARED_PATH to which servers post for themselves (api/cluster/stream_moves.py)."""
 METRICS_PATH = "/metrics"
 """Served likewise: the asking server gives it to those who may read its own."""
+WATCHED_PATHS = (METRICS_PATH, "/api/health")
+"""Read without the key, too, as from the port of users: a server may have no other for those who watch it."""
 _SCOPE_KEY = "motorpool.sender"
 
 
@@ -43,7 +45,7 @@ def sender_of(request: Request | Websocket) -> Sender | None:
 
 
 class NodeGate:
-    """An application that passes on what another server of the cluster may request of `app`."""
+    """An application that passes on what other servers, and who watches this one, may request of `app`."""
 
     def __init__(self, app: ASGIFramework, key: str) -> None:
         self._app = app
@@ -55,6 +57,9 @@ class NodeGate:
             return
         headers = dict(scope["headers"])
         shown = headers.get(KEY_HEADER.lower().encode(), b"")
+        if not shown and scope["type"] == "http" and scope["path"] in WATCHED_PATHS:
+            await self._app(scope, receive, send)
+            return
         sender = _read_sender(headers.get(CALLER_HEADER.lower().encode(), b"{}"))
         # A socket is nobody's but its user's.
         is_shared = scope["type"] == "http" and _is_shared(scope["method"], scope["path"])

@@ -94,8 +94,9 @@ class HttpServer(Actor[Never]):
         load: ServerLoad | None = None,
         departure: Departure | None = None,
     ) -> None:
-        """Take bound sockets, and how other servers reach this one. `load` counts the connections of sockets
-        that other servers of the machine accept from, `departure` says when they go on alone.
+        """Take bound sockets, none where others serve users, and how other servers reach this one. `load`
+        counts the connections of sockets that other servers of the machine accept from, `departure` says when
+        they go on alone.
         """
         self._app_factory = app_factory
         self._sockets = sockets
@@ -152,11 +153,12 @@ class HttpServer(Actor[Never]):
                         departure.in_progress = lambda: (
                             sum(each.connections for each in public) - len(admission.idle)
                         )
-                        accepting.start_soon(
-                            self._accept_until_departure,
-                            partial(accept, serve(self._served.app), accepting_from),
-                            config,
-                        )
+                        if accepting_from:
+                            accepting.start_soon(
+                                self._accept_until_departure,
+                                partial(accept, serve(self._served.app), accepting_from),
+                                config,
+                            )
                         accepting.start_soon(self._close_at_departure)
                         if self._nodes is not None:
                             gate = NodeGate(self._served.app, self._nodes.key)

@@ -25,6 +25,7 @@ class Plan(msgspec.Struct, frozen=True, tag=True):
     """URL."""
     address: str
     """As the setting `[node] address`."""
+    roles: tuple[str, ...]
     http: tuple[int, ...]
     """Descriptors of the sockets of HTTP."""
     devices: dict[int, int]

@@ -47,7 +47,7 @@ class Supervised:
             data=Path(plan.data),
             database=plan.database,
             cluster=replace(settings.cluster, name=plan.cluster),
-            node=replace(settings.node, address=plan.address),
+            node=replace(settings.node, address=plan.address, roles=plan.roles),
             device=replace(settings.device, host=plan.device_host),
             port=replace(settings.port, offset=plan.port_offset),
             protocols=plan.protocols,

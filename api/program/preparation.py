@@ -57,6 +57,9 @@ async def prepare(
 
 def announce(settings: Settings, address: tuple[str, int], prepared: Prepared) -> None:
     """Print where the server is, with the logins of the demonstration or the link for the first user."""
+    if "api" not in settings.node.roles:
+        print(f"Motorpool is running for other servers at {settings.node.address}", flush=True)
+        return
     url = _shown_url(settings, address)
     print(f"Motorpool is running at {url}", flush=True)
     login = prepared.login

@@ -148,6 +148,7 @@ async def _run_server(
     conditions = Conditions(clock)
     loop_stalls = LoopStalls()
     hide_data(settings.data)
+    roles = settings.node.roles
     sockets = bind_http(settings) if supervised is None else supervised.http
     nodes: NodeListener | None = None
     try:
@@ -162,6 +163,7 @@ async def _run_server(
                 on_time=compare_clocks,
                 address=None if nodes is None else nodes.url,
                 key=None if nodes is None else nodes.key,
+                roles=roles,
             ) as node,
             open_link(settings, node, shared_time) as link,
         ):
@@ -237,7 +239,7 @@ async def _run_server(
                     ),
                 ),
             ]
-            address = dialled_address(sockets)
+            address = dialled_address(sockets or (nodes.sockets if nodes is not None else ()))
             if demo and supervised is None:
                 command = simulate_command(address, settings.port.offset, settings.data / "login.json")
                 services.append(
@@ -259,6 +261,7 @@ async def _run_server(
                     record=record,
                     console_url=settings.public_url,
                     ports=None if supervised is None else supervised.ports,
+                    roles=roles,
                     others=OtherServers() if clustered and nodes is not None else None,
                 )
             except ValueError as error:
@@ -392,7 +395,9 @@ def hide_data(data: Path) -> None:
 
 
 def bind_http(settings: Settings) -> tuple[socket.socket, ...]:
-    """Bind the HTTP ports. Raises StartFailed."""
+    """Bind the HTTP ports, if this server has the role `api`. Raises StartFailed."""
+    if "api" not in settings.node.roles:
+        return ()
     try:
         # Only to report a wrong certificate before anything is started.
         tls_context(settings.http)

@@ -150,7 +150,8 @@ async def _supervise(
         for each in http:
             stack.enter_context(each)
         try:
-            devices = bind_shared_ports(settings.device, settings.port.offset, settings.protocols)
+            served = settings.protocols if "devices" in settings.node.roles else ()
+            devices = bind_shared_ports(settings.device, settings.port.offset, served)
         except ValueError as error:
             raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None
         for each in devices.values():
@@ -173,7 +174,7 @@ async def _supervise(
             with wishes.begin(supervisor.hurry):
                 async with trio.open_nursery() as nursery:
                     await nursery.start(supervisor.run, count)
-                    address = dialled_address(http)
+                    address = dialled_address(http) if http else ("", 0)
                     announce(settings, address, prepared)
                     await log_exceeded_quotas(database, live.settings.quotas)
                     if demo:
@@ -210,6 +211,7 @@ def _common_plan(
         cluster=settings.cluster.name or _name_of(lock),
         database=settings.database if embedded is None else embedded.url("motorpool"),
         address=settings.node.address or "http://127.0.0.1:0",
+        roles=settings.node.roles,
         http=tuple(each.fileno() for each in http),
         devices={number: each.fileno() for number, each in devices.items()},
         load=new_page(),

@@ -2,7 +2,7 @@
 
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +14,7 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import SetupFailed, StorageError
 from motorpool.storage.exception_groups import GroupUnwrapper
+from motorpool.storage.settings import ROLES
 
 _log = logging.getLogger(__name__)
 
@@ -43,20 +44,22 @@ async def open_membership(
     on_time: Callable[[datetime, float], None] = lambda _now, _age_seconds: None,
     address: str | None = None,
     key: str | None = None,
+    roles: Sequence[str] = ROLES,
 ) -> AsyncIterator[int]:
     """Join the servers of the database for the body; the value is this server's number.
 
     `cluster` is the name that the servers of a database share; None: this one is alone. `on_dead` is called
     once if others have declared this server dead: it must stop acting. In a cluster `on_time` is called,
     before the body and with each renewal, with the time that the database's clock showed, and at most how
-    many seconds ago. At `address` this server answers others that show it `key`.
+    many seconds ago. At `address` this server answers others that show it `key`; `roles` is what it does for
+    the cluster.
 
     Raises:
         SetupFailed: another server uses the database, and the two are not of one cluster, or it encrypts
             with a key that this one lacks.
         StorageUnavailable: the database does not answer.
     """
-    membership = _Membership(database, cluster, release, on_dead, on_time, address, key)
+    membership = _Membership(database, cluster, release, on_dead, on_time, address, key, roles)
     async with GroupUnwrapper() as unwrapper, trio.open_nursery() as nursery:
         try:
             with unwrapper.record():
@@ -76,6 +79,7 @@ class _Membership:
     on_time: Callable[[datetime, float], None]
     address: str | None
     key: str | None
+    roles: Sequence[str]
     node: int = 0
 
     async def run(self, task_status: trio.TaskStatus[int]) -> None:
@@ -125,6 +129,7 @@ class _Membership:
                     self.release,
                     address=self.address,
                     key=self.key,
+                    roles=self.roles,
                 )
             except SetupFailed:
                 if trio.current_time() > deadline:

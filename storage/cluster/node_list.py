@@ -8,7 +8,8 @@ from motorpool.storage.database import nodes
 from motorpool.storage.database.queries import Queries
 
 _SELECT = f"""
-    select id as number, host, release, address, started, state <> 'dead' and {nodes.responds()} as is_up,
+    select id as number, host, release, address, roles, started,
+        state <> 'dead' and {nodes.responds()} as is_up,
         seen_until - interval '{nodes.LIFE_SECONDS} seconds' as last_seen,
         (select coalesce(array_agg(name order by name), '{{}}') from duties where node = nodes.id) as duties
     from nodes where state <> 'dead' or seen_until > clock_timestamp() - interval '1 day'
@@ -27,6 +28,8 @@ class Node(msgspec.Struct, frozen=True, rename="camel"):
     """The release of its program."""
     address: str | None
     """Where the other servers of the cluster reach it."""
+    roles: list[str]
+    """What it does for a cluster: `devices`, `api`, `duties`."""
     started: datetime
     """When it was started."""
     is_up: bool

@@ -4,12 +4,13 @@ A server renews its row; one whose row is not renewed is declared dead, and what
 the others. The clock of the database alone counts.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final
 
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import SetupFailed
+from motorpool.storage.settings import ROLES
 
 LIFE_SECONDS: Final = 8.0
 """A server that has not renewed its row for this time may be declared dead."""
@@ -26,8 +27,9 @@ _NEIGHBOURS = f"""
 """  # noqa: S608 - constants
 _ALONE = f"select host, coalesce(cluster, '') from nodes where {_LIVE} limit 1"  # noqa: S608 - constants
 _INSERT = f"""
-    insert into nodes (cluster, host, release, address, key, encryption_keys, state, started, seen_until)
-    values ($1, $2, $3, $4, $5, $6,
+    insert into nodes
+        (cluster, host, release, address, key, encryption_keys, roles, state, started, seen_until)
+    values ($1, $2, $3, $4, $5, $6, $7,
         'live', clock_timestamp(), clock_timestamp() + interval '{LIFE_SECONDS} seconds')
     returning id
 """  # noqa: S608 - constants
@@ -110,6 +112,7 @@ async def join(
     *,
     address: str | None = None,
     key: str | None = None,
+    roles: Sequence[str] = ROLES,
 ) -> int:
     """Take the lock and insert the row of a server that starts; return its number.
 
@@ -146,7 +149,7 @@ async def join(
                 " where state = 'dead' and seen_until < clock_timestamp() - interval '30 days'"
             )
             node: int = await transaction.fetch_value(
-                _INSERT, cluster, host, release, address, key, list(session.keyring.ids)
+                _INSERT, cluster, host, release, address, key, list(session.keyring.ids), list(roles)
             )
             return node
         if locked:
@@ -202,6 +205,12 @@ async def retire(q: Queries) -> str | None:
 async def living(q: Queries) -> frozenset[int]:
     """Return the numbers of the servers that are not dead."""
     return frozenset(row[0] for row in await q.fetch("select id from nodes where state <> 'dead'"))
+
+
+async def has_role(q: Queries, role: str) -> bool:
+    """Return whether a server lives that has this role."""
+    sql = f"select exists (select from nodes where {_LIVE} and $1 = any(roles))"  # noqa: S608 - constants
+    return await q.fetch_value(sql, role) is True
 
 
 async def leave(q: Queries, node: int) -> None:

@@ -12,6 +12,7 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.cluster import duties as module
 from motorpool.actors.cluster.duties import Duties
 from motorpool.actors.messages.changes import ApplyChanges, DutyReleased, ServerEnded
+from motorpool.actors.messages.conditions import NO_DUTIES
 from motorpool.runtime import Actor, Kind
 from motorpool.storage.cluster import membership
 from motorpool.storage.database import nodes
@@ -70,11 +71,11 @@ class Ticks(Actor):
 class Server:
     """One of the cluster: a keeper, and an actor that only the holder runs."""
 
-    def __init__(self, database, node, seconds=10.0):
+    def __init__(self, database, node, seconds=10.0, *, is_holder=True):
         self.node, self.seconds = node, seconds
         self.own = FreezableDatabase(database)
         self.leaving = trio.Event()
-        self.duties = Duties(self.own.database, node, self.leaving)
+        self.duties = Duties(self.own.database, node, self.leaving, is_holder=is_holder)
         self.lives = self.stops = self.commits = 0
         self.messages, self.errors = [], []
         self.system = None
@@ -106,9 +107,11 @@ class _Starting:
         self.database, self.tree, self.settings = database, tree, settings
 
     async def __aenter__(self):
+        roles = ["duties"] if self.settings.get("is_holder", True) else ["api", "devices"]
         node = await self.database.fetch_value(
-            "insert into nodes (cluster, host, release, state, started, seen_until)"
-            " values ('north', 'here', '0', 'live', now(), now() + interval '1 day') returning id"
+            "insert into nodes (cluster, host, release, roles, state, started, seen_until)"
+            " values ('north', 'here', '0', $1, 'live', now(), now() + interval '1 day') returning id",
+            roles,
         )
         server = Server(self.database, node, **self.settings)
         self.running = self.tree(*server.specs)
@@ -269,6 +272,23 @@ async def test_a_database_that_does_not_answer_costs_no_duty(database, start, ti
             await time.passes(25, step=5)
             assert (first.lives, second.lives) == (1, 0)
             assert first.duties.duty("ticks").holding.epoch == 1
+
+
+async def test_a_server_without_the_role_takes_none_and_says_if_nobody_does(database, start, time):
+    async with start(is_holder=False) as first:
+        await time.passes(3, step=1)
+        assert first.lives == 0
+        assert first.system.conditions.find(NO_DUTIES) is not None
+        async with start() as second:
+            await time.passes(3, step=1)
+            assert (first.lives, second.lives) == (0, 1)
+            assert second.system.conditions.find(NO_DUTIES) is None
+            assert first.system.conditions.find(NO_DUTIES) is None
+            # One that is dead is none.
+            await nodes.leave(database, second.node)
+            await time.passes(3, step=1)
+            assert first.lives == 0
+            assert first.system.conditions.find(NO_DUTIES) is not None
 
 
 async def test_a_server_that_is_alone_has_no_duties(database):

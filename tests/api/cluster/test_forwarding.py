@@ -178,6 +178,13 @@ async def test_only_who_has_the_key_is_answered_and_only_about_video_and_figures
         for wrong in ({}, {KEY_HEADER: one.listener.key}, {KEY_HEADER: ""}, {**right, CALLER_HEADER: "x"}):
             answer = await client.get(path, headers=wrong)
             assert (answer.status_code, answer.text) == (403, "for servers of a cluster")
+        # Who watches it needs none, but is one who may see the figures.
+        assert (await client.get("/api/health")).text == "OK"
+        assert "motorpool_database_available 1.0" in (await client.get("/metrics")).text
+        for known in ("/metrics", "/api/health"):
+            assert (await client.get(known, headers={KEY_HEADER: one.listener.key})).status_code == 403
+        for other in ("/api/health/x", "/api/devices"):
+            assert (await client.get(other)).status_code == 403
         for other in ("/api/devices", "/api/users", "/", "/metrics/x", "/api/captures?deviceId=1"):
             assert (await client.get(other, headers=right)).status_code == 403
         # Files are not forwarded, for no user.
@@ -424,7 +431,6 @@ async def test_servers_of_a_machine_answer_with_the_figures_of_all(servers):
     for index, each in enumerate(servers):
         each.context.machine = Machine(index=index, siblings=lambda: Siblings(ready, 3))
     async with httpx.AsyncClient(base_url=home.listener.url) as client:
-        assert (await client.get("/metrics")).status_code == 403
         own = await client.get("/metrics", headers={KEY_HEADER: home.listener.key})
         assert "motorpool_database_available 1.0" in own.text
     for each in servers:

@@ -24,6 +24,7 @@ PLAN = Plan(
     http=(3,),
     devices={5: 4},
     load=6,
+    roles=("devices",),
     data="data",
     device_host="0.0.0.0",
     port_offset=0,

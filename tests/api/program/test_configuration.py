@@ -12,6 +12,8 @@ from motorpool.api.configuration.keys import keys
 from motorpool.api.program.configuration import RENAMED, load
 from motorpool.api.program.settings_listing import describe
 
+CLUSTER = "database = 'postgresql://x'\n[cluster]\nname = 'a'\n"
+
 
 def write(folder: Path, text: str) -> Path:
     path = folder / "motorpool.toml"
@@ -167,6 +169,10 @@ def test_the_environment_wins_over_the_file(tmp_path):
         ("[link]\nurl = 'nats://10.0.0.5:4222'", "[link] url needs [cluster] name, or several nodes"),
         ("[link]\nurl = 'http://10.0.0.5:4222'", "[link] url"),
         ("[link]\nurl = 'nats://a, nats:///'", "is no address such as nats://10.0.0.21:4222"),
+        ("[node]\nroles = ['api']", "[node] roles needs [cluster] name: a server that is alone"),
+        (f"{CLUSTER}[node]\nroles = ['api', 'video']", "'video', which is none of devices, api, duties"),
+        (f"{CLUSTER}[node]\nroles = []", "[node] roles names none of devices, api, duties"),
+        (f"{CLUSTER}[node]\nroles = ['duties']", "[node] roles without api needs [node] address"),
         ("[node]\naddress = 'http://10.0.0.5'", "[node] address: 'http://10.0.0.5' is no address such as"),
         ("[node]\naddress = 'http://0.0.0.0:8083'", "which other servers can reach"),
         ("[node]\naddress = 'https://a:8083'", "[node] address: 'https://a:8083' is no address such as"),

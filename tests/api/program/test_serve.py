@@ -338,6 +338,52 @@ def test_what_an_operator_can_see_to_is_one_line_that_says_what(
     assert len([each for each in errors.splitlines() if " INFO " not in each]) <= 2, errors
 
 
+def test_servers_of_a_cluster_have_what_their_roles_say(serve, free_port):
+    boss = ("boss@example.org", "secret word")
+    fleet = {
+        "MOTORPOOL_CLUSTER_NAME": "fleet",
+        "MOTORPOOL_ADMIN_EMAIL": boss[0],
+        "MOTORPOOL_ADMIN_PASSWORD": boss[1],
+    }
+    inner = f"http://127.0.0.1:{free_port(1)}"
+    gateway = serve(**fleet, MOTORPOOL_NODE_ADDRESS=inner, MOTORPOOL_NODE_ROLES="devices")
+    assert gateway.wait_up() == f"Motorpool is running for other servers at {inner}\n"
+    front = serve(**fleet, MOTORPOOL_NODE_ROLES="api")
+    front.wait_up()
+    assert httpx.get(f"{inner}/api/health").text == "OK"
+    assert "motorpool_database_available 1.0" in httpx.get(f"{inner}/metrics").text
+    assert httpx.get(f"{inner}/api/server", auth=boss).status_code == 403
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"http://127.0.0.1:{gateway.port}/api/health")
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"http://127.0.0.1:{front.osmand_port}/?id=1")
+    refused = httpx.get(f"http://127.0.0.1:{gateway.osmand_port}/?id=1&lat=1&lon=2&timestamp=1790000000")
+    assert refused.status_code == 400
+
+    def status() -> Any:
+        answer = httpx.get(f"http://127.0.0.1:{front.port}/api/server/status", auth=boss).json()
+        roles = sorted(node["roles"] for node in answer["nodes"] if node["isUp"])
+        return [each["name"] for each in answer["conditions"]], roles
+
+    # Nobody does what is due, and that is seen, until somebody does.
+    eventually(lambda: status() == (["duties"], [["api"], ["devices"]]))
+    worker = serve(
+        **fleet, MOTORPOOL_NODE_ADDRESS=f"http://127.0.0.1:{free_port(1)}", MOTORPOOL_NODE_ROLES="duties"
+    )
+    worker.wait_up()
+    eventually(lambda: status() == ([], [["api"], ["devices"], ["duties"]]))
+    for program in (gateway, front, worker):
+        code, errors, _ = program.end()
+        assert code == 0, errors
+
+
+def eventually(probe: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not probe():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 def test_a_recording_that_cannot_be_written_is_one_line(serve, tmp_path, forks):
     def popen(words: list[str], **options: Any) -> subprocess.Popen[str]:
         return forks.popen([*words, "--record", str(tmp_path / "none" / "traffic")], **options)

@@ -72,6 +72,7 @@ class Machine:
             http=(),
             devices={},
             load=new_page(),
+            roles=("devices",),
             data=str(folder),
             device_host="127.0.0.1",
             port_offset=0,

@@ -40,6 +40,7 @@ export const frame = {
     "Der Server hat zu wenig Speicher frei; neue Videos und Arbeitsmappen werden abgelehnt.",
   "frame.filesShort": "Der Server hat zu viele Verbindungen offen; neue warten.",
   "frame.clockSet": "Die Uhr des Servers wurde gestellt.",
+  "frame.noDuties": "Kein Server läuft, der Fälliges erledigt.",
   "frame.newBuild": "Es gibt eine neue Version dieser Seite.",
   "frame.reload": "Neu laden",
   "frame.broken": "Dieser Teil der Seite konnte nicht geladen werden.",

@@ -34,6 +34,7 @@ export const frame = {
   "frame.memoryShort": "The server has too little memory left; new video and workbooks are refused.",
   "frame.filesShort": "The server has too many connections open; new ones wait.",
   "frame.clockSet": "The clock of the server was set.",
+  "frame.noDuties": "No server runs that does what is due at an instant.",
   "frame.newBuild": "There is a new version of this page.",
   "frame.reload": "Reload",
   "frame.broken": "This part of the page could not be loaded.",

@@ -38,6 +38,7 @@ export const frame = {
   "frame.memoryShort": "Al servidor le queda poca memoria; se rechazan nuevos videos y hojas de cálculo.",
   "frame.filesShort": "El servidor tiene demasiadas conexiones abiertas; las nuevas esperan.",
   "frame.clockSet": "Se ajustó el reloj del servidor.",
+  "frame.noDuties": "Ningún servidor en marcha hace lo que vence.",
   "frame.newBuild": "Hay una versión nueva de esta página.",
   "frame.reload": "Recargar",
   "frame.broken": "No se pudo cargar esta parte de la página.",

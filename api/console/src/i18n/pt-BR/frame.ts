@@ -20,6 +20,7 @@ export const frame: Partial<TextsLike<typeof portugal>> = {
   "frame.memoryShort": "O servidor tem pouca memória livre; novos vídeos e planilhas são recusados.",
   "frame.filesShort": "O servidor tem conexões abertas demais; as novas aguardam.",
   "frame.clockSet": "O relógio do servidor foi ajustado.",
+  "frame.noDuties": "Nenhum servidor em funcionamento faz o que tem hora marcada.",
   "frame.missing": "Esta página não existe, ou você não tem acesso.",
   "frame.sessionOver": "Sua sessão terminou",
   "frame.sessionOverText": "Faça login de novo para continuar de onde parou.",

@@ -34,6 +34,7 @@ export const frame = {
   "frame.memoryShort": "O servidor tem pouca memória livre; novos vídeos e folhas de cálculo são recusados.",
   "frame.filesShort": "O servidor tem demasiadas ligações abertas; as novas aguardam.",
   "frame.clockSet": "O relógio do servidor foi acertado.",
+  "frame.noDuties": "Nenhum servidor a funcionar faz o que tem hora marcada.",
   "frame.newBuild": "Há uma nova versão desta página.",
   "frame.reload": "Recarregar",
   "frame.broken": "Não foi possível carregar esta parte da página.",

@@ -12,6 +12,7 @@ const TEXTS: Record<string, Key> = {
   memory: "frame.memoryShort",
   open_files: "frame.filesShort",
   clock: "frame.clockSet",
+  duties: "frame.noDuties",
 };
 
 /** Says to administrators what is wrong with the server. */

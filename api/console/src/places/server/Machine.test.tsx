@@ -22,6 +22,7 @@ const STATUS: ServerStatus = {
       host: "one",
       release: "0.7.0",
       address: null,
+      roles: ["api", "duties"],
       started: "2026-05-01T12:00:00Z",
       isUp: true,
       lastSeen: "2026-05-01T12:00:00Z",
@@ -38,6 +39,7 @@ test("the state is told in words, and the server is restarted after a question",
   await screen.findByText("The server works.");
   screen.getByText("4.0 GB of 10 GB used");
   screen.getByText("PostgreSQL 18.6, run by this server");
+  screen.getByText(/ · api, duties$/);
   screen.getByText("Migration 73, none is missing");
   screen.getByText("1.2 ms");
   screen.getByText("Does for all: outbox and retention");

@@ -169,6 +169,7 @@ function NodeList({ nodes, own }: { nodes: readonly Node[]; own: number | null }
               ? t("upkeep.nodeUp", { time: timeOf(node.started) })
               : t("upkeep.nodeDown", { time: timeOf(node.lastSeen) })}
             {node.address && ` · ${node.address}`}
+            {node.roles.length < 3 && ` · ${node.roles.join(", ")}`}
           </small>
           {node.duties.length > 0 && (
             <small>
