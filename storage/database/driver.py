@@ -26,6 +26,8 @@ _PERMANENT = ("28", "3D", "42501")
 """SQLSTATEs of a refused login that waiting does not cure."""
 _MAX_CALLBACKS = 100
 """Callbacks that are run before other tasks have their turn."""
+_READ_BYTES = 64 * 1024
+"""Most bytes of one read of a connection."""
 _PLAIN_CALLBACKS = (asyncio.Handle, asyncio.TimerHandle)
 _log = logging.getLogger(__name__)
 
@@ -219,6 +221,8 @@ async def connect(
                     },
                 ),
             )
+            # By default 256 KiB, which are mapped and unmapped for each read: ten times what it costs.
+            driver._transport.max_size = _READ_BYTES
             await run_coroutine(
                 loop,
                 driver.set_type_codec(

@@ -225,15 +225,17 @@ def encode_frame(
     size = len(body)
     if size > MAX_BODY_BYTES:
         raise FrameError(f"a body of {size} bytes does not fit one packet")
-    properties = size | _SUBPACKAGED if total else size
-    if identity.is_2019:
-        head = _HEAD_2019.pack(message_id, properties | _MODERN, 1, identity.phone, serial)
-    elif identity.is_e7:
-        head = _HEAD_E7.pack(message_id, properties, identity.phone, serial)
-    else:
-        head = _HEAD_2013.pack(message_id, properties, identity.phone, serial)
+    head = encode_head(identity, message_id, serial, size | _SUBPACKAGED if total else size)
     content = head + _PACKET.pack(total, index) + body if total else head + body
     return add_e7_framing(content) if identity.is_e7 else add_framing(content)
+
+
+def encode_head(identity: Identity, message_id: int, serial: int, properties: int) -> bytes:
+    """Return the head of a frame, which ends with its serial; `properties` hold the length of the body."""
+    if identity.is_2019:
+        return _HEAD_2019.pack(message_id, properties | _MODERN, 1, identity.phone, serial)
+    form = _HEAD_E7 if identity.is_e7 else _HEAD_2013
+    return form.pack(message_id, properties, identity.phone, serial)
 
 
 def encode_lock_frame(identity: Identity, message_id: int, serial: int, body: bytes) -> bytes:
@@ -243,7 +245,11 @@ def encode_lock_frame(identity: Identity, message_id: int, serial: int, body: by
 
 def add_framing(content: bytes) -> bytes:
     """Return header and body with check byte, escaped, between delimiters."""
-    content += xor8(content).to_bytes(1, "big")
+    return delimited(content + xor8(content).to_bytes(1, "big"))
+
+
+def delimited(content: bytes) -> bytes:
+    """Return header, body and check byte, escaped, between delimiters."""
     if b"}" in content or b"~" in content:
         content = content.replace(b"}", b"}\x01").replace(b"~", b"}\x02")
     return b"~" + content + b"~"

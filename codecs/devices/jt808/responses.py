@@ -8,8 +8,15 @@ bytes: the identity's key and the body of the response.
 
 from struct import Struct, pack
 
+from motorpool.codecs.checksums import xor8
 from motorpool.codecs.devices.jt808.attachments import FILE_END_RESPONSE
-from motorpool.codecs.devices.jt808.frames import Identity, add_framing, encode_frame, encode_lock_frame
+from motorpool.codecs.devices.jt808.frames import (
+    Identity,
+    delimited,
+    encode_frame,
+    encode_head,
+    encode_lock_frame,
+)
 from motorpool.codecs.reports import Receipt
 
 GENERAL_RESPONSE = 0x8001
@@ -27,8 +34,10 @@ LOCK_RESPONSE = 0x4401
 _LOCK_SERIAL = 1
 """Responses to locks have always this serial."""
 
-_GENERAL_2013 = Struct(">HH6sHHHB")
-_GENERAL_2019 = Struct(">HHB10sHHHB")
+_GENERAL = Struct(">HHHBB")
+"""Serial of the response, serial and id of the message, result, check byte."""
+_GENERAL_BYTES = 5
+"""The body."""
 
 IDENTITY_SHIFT = 72
 _KEY_BYTES = 11
@@ -54,18 +63,22 @@ _NO_IDENTITY = Identity(bytes(6), is_2019=False)
 class ResponseEncoder:
     """Encodes responses and counts the platform's own serial."""
 
-    __slots__ = ("_identity", "_identity_key", "_serial", "code")
+    __slots__ = ("_check", "_head", "_identity", "_identity_key", "_serial", "code")
 
     def __init__(self) -> None:
         self.code = ""
         """The authentication code of the next registration that is accepted; empty: the terminal's number."""
         self._serial = 0
-        self._identity_key = -1
-        self._identity = _NO_IDENTITY
+        self.expect(_NO_IDENTITY, -1)
 
     def expect(self, identity: Identity, key: int) -> None:
         """Keep the identity, with its key, that the next receipts probably belong to."""
         self._identity, self._identity_key = identity, key
+        self._head = (
+            b"" if identity.is_e7 else encode_head(identity, GENERAL_RESPONSE, 0, _GENERAL_BYTES)[:-2]
+        )
+        """The head of 0x8001 up to its serial; empty between the delimiters E7."""
+        self._check = xor8(self._head)
 
     def next_serial(self) -> int:
         """Return the next serial: 0 to 65535, wrapping."""
@@ -111,27 +124,20 @@ class ResponseEncoder:
         return encode_lock_frame(self._identity_of(receipt), LOCK_RESPONSE, _LOCK_SERIAL, body)
 
     def _general(self, receipt: int, result: int) -> bytes:
-        """Pack header and body at once: nearly every message is answered so."""
+        """Append to the head what differs: nearly every message is answered so."""
         identity = self._identity_of(receipt)
         serial = self._serial
         self._serial = serial + 1 & 0xFFFF
         answered, answered_id = receipt & 0xFFFF, receipt >> 16 & 0xFFFF
-        if identity.is_e7:
+        if not self._head:
             body = pack(">HHB", answered, answered_id, result)
             return encode_frame(identity, GENERAL_RESPONSE, serial, body)
-        if identity.is_2019:
-            return add_framing(
-                _GENERAL_2019.pack(
-                    GENERAL_RESPONSE, 0x4005, 1, identity.phone, serial, answered, answered_id, result
-                )
-            )
-        return add_framing(
-            _GENERAL_2013.pack(GENERAL_RESPONSE, 5, identity.phone, serial, answered, answered_id, result)
-        )
+        words = serial ^ answered ^ answered_id
+        check = self._check ^ words >> 8 ^ words & 0xFF ^ result
+        return delimited(self._head + _GENERAL.pack(serial, answered, answered_id, result, check))
 
     def _identity_of(self, receipt: int) -> Identity:
         key = receipt >> IDENTITY_SHIFT
         if key != self._identity_key:
-            self._identity_key = key
-            self._identity = Identity.from_key(key)
+            self.expect(Identity.from_key(key), key)
         return self._identity
