@@ -440,7 +440,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
             case downlink.Close():
                 return self._socket.close(message.reason)
             case downlink.Depart():
-                return self._depart(message.staying)
+                return self._depart(message)
             case downlink.Settle():
                 return self._settle()
             case downlink.Settled():
@@ -459,12 +459,13 @@ class DeviceConnection(Actor[ConnectionMessage]):
         else:
             self._socket.close(message.reason)
 
-    def _depart(self, staying: frozenset[int]) -> bool:
+    def _depart(self, message: downlink.Depart) -> bool:
         """Close once what was read is acknowledged. A device that goes on sending is not read meanwhile, so
         that nothing is stored that it sends to the next server again; a request is still answered.
         """
         device = self._devices.present
-        if device is not None and device.key in staying:
+        number = None if device is None else device.key
+        if number in message.staying or (message.only is not None and number not in message.only):
             return False
         if not self._codec.request_response:
             self._read_no_more()

@@ -55,6 +55,8 @@ class Depart(msgspec.Struct, Request[bool], NodeLocal, frozen=True, gc=False):
 
     staying: frozenset[int] = frozenset()
     """Devices whose connections stay for now."""
+    only: frozenset[int] | None = None
+    """Those of other devices stay, too; None: of none."""
 
 
 class Settle(msgspec.Struct, frozen=True, gc=False):

@@ -19,9 +19,9 @@ from motorpool.codecs.media.playlist_window import is_readable
 from motorpool.runtime import ActorError, System
 from motorpool.storage.cluster.homes import Home
 
-ASK_SECONDS = 5.0
+ASK_SECONDS = 10.0
 """For another server to answer. The device's media wait meanwhile."""
-HAND_OVER_SECONDS = 4.0
+HAND_OVER_SECONDS = 8.0
 """For a stream to end."""
 MESSAGE_PACK = "application/vnd.msgpack"
 LET_MOVE, HAND_OVER = MOVE_ACTIONS

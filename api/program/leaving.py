@@ -44,19 +44,28 @@ async def leave(system: System, leaving: trio.Event, loads: tuple[ServerLoad, ..
             nursery.start_soon(trio.sleep, ANSWER_SECONDS)
         http.closing.set()
         # Both end in many places.
-        while await _any_stream(system) or http.in_progress():  # noqa: ASYNC110
+        while await _streaming(system) or http.in_progress():  # noqa: ASYNC110
             await trio.sleep(LOOK_SECONDS)
     _log.info("left, with %d requests in progress", http.in_progress())
 
 
 async def _send_devices_away(system: System) -> None:
-    """Those last whose recordings are played: these do not move."""
+    """First those with live streams, which take their time to move; last those whose recordings are played,
+    which do not move.
+    """
     began = trio.current_time()
     keys = system.keys(CONNECTION)
     each_second = max(LEAST, math.ceil(len(keys) * SHARE))
     _log.info("%d connections are closed, %d a second", len(keys), each_second)
     staying = await _playing(system)
     departing: list[Ref[ConnectionMessage]] = []
+    if streaming := await _streaming(system):
+        for key in keys:
+            departing += await _depart(system, [key], Depart(staying, streaming))
+            if departing and len(departing) % each_second == 0 and departing[-1].key == key:
+                await trio.sleep(1.0)
+    gone = {each.key for each in departing}
+    keys = [key for key in keys if key not in gone]
     for start in range(0, len(keys), each_second):
         departing += await _depart(system, keys[start : start + each_second], Depart(staying))
         await trio.sleep(1.0)
@@ -92,10 +101,11 @@ async def _playing(system: System) -> frozenset[int]:
     return frozenset(playing)
 
 
-async def _any_stream(system: System) -> bool:
-    """Return whether live streams are here that another server may go on with."""
+async def _streaming(system: System) -> frozenset[int]:
+    """Return the devices with live streams here that another server may go on with."""
+    streaming = set()
     for key in system.keys(STREAM):
         with suppress(ActorError):
             if await system.ref(STREAM, key).ask(IsLive()):
-                return True
-    return False
+                streaming.add(key[0])
+    return frozenset(streaming)

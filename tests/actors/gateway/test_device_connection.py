@@ -982,6 +982,19 @@ class TestHub:
             await peer.ref.tell(Depart())
             await until(lambda: peer.device_socket.closed)
 
+    async def test_one_whose_device_is_to_stay_goes_on(self, make_device, line, neighbours, hub):
+        row = await make_device()
+        async with line(hub=hub) as peer:
+            peer.socket.send(location(peer.terminal))
+            await until(lambda: row.id in neighbours.devices)
+            probe = neighbours.devices[row.id]
+            await until(lambda: kinds(probe) == [Connected, PositionReported])
+            assert not await peer.ref.ask(Depart(staying=frozenset({row.id})))
+            assert not await peer.ref.ask(Depart(only=frozenset({row.id + 1})))
+            peer.socket.send(location(peer.terminal, 1))
+            await until(lambda: kinds(probe) == [Connected, PositionReported, PositionReported])
+            assert await peer.ref.ask(Depart(only=frozenset({row.id})))
+
     async def test_a_request_to_one_that_is_to_depart_is_answered(
         self, make_device, line, neighbours, hub, monkeypatch
     ):

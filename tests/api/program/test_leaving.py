@@ -141,7 +141,7 @@ async def test_it_waits_for_no_connection_that_goes_on_for_ever(system, autojump
 
 
 async def test_live_streams_are_waited_for_until_they_have_moved(system, autojump_clock):
-    answers = [True] * 20 + [False]
+    answers = [True] * 21 + [False]
     await system.start(STREAM, (7, 1), lambda: Media(answers))
     began = trio.current_time()
     await leave(system, trio.Event(), (), Departure())
@@ -162,3 +162,30 @@ async def test_devices_whose_recordings_are_played_leave_last(system, autojump_c
     assert connection.staying == [frozenset({7}), frozenset()]
     assert asked[1] - began == pytest.approx(min(seconds, module.PLAYBACK_SECONDS))
     assert trio.current_time() - began < module.LEAVE_SECONDS
+
+
+async def test_devices_with_live_streams_leave_first(system, autojump_clock):
+    asked = []
+
+    class OfDevice(Connection):
+        def __init__(self, device):
+            super().__init__(asked)
+            self.device = device
+
+        def handle(self, message):
+            if message.only is not None and self.device not in message.only:
+                return False
+            super().handle(message)
+            self.context.after(1.0, "end")
+            order.append(self.device)
+            return True
+
+    order = []
+    for device in range(1, 26):
+        await system.start(CONNECTION, device, lambda device=device: OfDevice(device))
+    for device in (20, 25):
+        await system.start(STREAM, (device, 1), lambda: Media([True] * 3 + [False]))
+    began = trio.current_time()
+    await leave(system, trio.Event(), (), Departure())
+    assert order == [20, 25, *(device for device in range(1, 25) if device != 20)]
+    assert asked[1] - began < 0.5
