@@ -43,6 +43,7 @@ from motorpool.actors.gateway.datagram_listener import DatagramListener
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.hub import Hub, HubActor, open_hub
 from motorpool.actors.gateway.identity import IDENTIFICATION, Identification
+from motorpool.actors.gateway.inherited_sockets import InheritedSockets
 from motorpool.actors.gateway.listener import DevicePort, Listener
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.port_guard import datagram_guard, device_guard, media_guard
@@ -145,6 +146,7 @@ def fleet_tree(
     ports: SharedPorts | None = None,
     others: OtherServers | None = None,
     roles: Collection[str] = ROLES,
+    inherited: InheritedSockets | None = None,
 ) -> SupervisorSpec:
     """Build the whole tree. `in_use` returns the settings that apply now, where they may be changed while the
     server runs. `services` (HTTP) start last and stop first; without `outgoing` no mail, text message or
@@ -153,7 +155,8 @@ def fleet_tree(
     others, which `link` reaches, if there is one, with a `home_finder`. The traffic of devices is recorded in
     the folder `record`; links in mails lead to `console_url`, where users find the console, and are left out
     without it. `ports` are those that this server shares with others of its machine. With `others` live
-    streams move between the servers of a cluster, and `roles` is what this one does for it.
+    streams move between the servers of a cluster, and `roles` is what this one does for it. `inherited` are
+    sockets that a service manager has opened.
 
     Raises:
         ValueError: the settings name an unknown protocol.
@@ -307,6 +310,7 @@ def fleet_tree(
                         files,
                         media,
                         ports,
+                        inherited or InheritedSockets(),
                         is_recorded=record is not None,
                     )
                     if "devices" in roles
@@ -502,6 +506,7 @@ def _listeners(
     files: MediaFiles,
     media: MediaAddress,
     ports: SharedPorts | None,
+    inherited: InheritedSockets,
     *,
     is_recorded: bool,
 ) -> list[TaskSpec]:
@@ -533,6 +538,7 @@ def _listeners(
             is_recorded=is_recorded,
             hub=hub,
             proxies=proxies,
+            inherited=inherited,
         )
         if ports is not None:
             port = replace(port, shared=ports.listening[port.number], load=ports.load, leaving=ports.leaving)
@@ -565,6 +571,7 @@ def _listeners(
                     read_bytes=MEDIA_READ_BYTES,
                     pause_seconds=_media_pause(kind, settings.video.part_seconds),
                     proxies=proxies,
+                    inherited=inherited,
                 )
             )
             for kind, number in (

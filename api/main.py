@@ -213,8 +213,14 @@ def _serve(options: argparse.Namespace) -> int:
     from motorpool.api.program.log import open_log
 
     open_log(settings.log)
+    from motorpool.actors.gateway.inherited_sockets import inherit_sockets
     from motorpool.api.program.reboot import restart_process
     from motorpool.api.program.supervisor import node_count, supervise
+
+    try:
+        inherited = inherit_sockets(os.environ)
+    except ValueError as error:
+        return _fail(str(error), 1)
 
     count = node_count(settings)
     if count > 1:
@@ -223,11 +229,12 @@ def _serve(options: argparse.Namespace) -> int:
         words = [f"--config={options.config}"] if options.config is not None else []
         words += ["--demo"] if options.demo else []
         words.append(f"--nodes={count}")
-        return _run_program(partial(supervise, settings, count, words, demo=options.demo), lambda: 0)
+        supervisor = partial(supervise, settings, count, words, demo=options.demo, inherited=inherited)
+        return _run_program(supervisor, lambda: 0)
     from motorpool.api.program.serve import serve
 
-    run = partial(serve, settings, demo=options.demo, record=options.record)
-    return _run_program(run, restart_process)
+    run = partial(serve, settings, demo=options.demo, record=options.record, inherited=inherited)
+    return _run_program(run, partial(restart_process, inherited))
 
 
 def _serve_supervised(options: argparse.Namespace) -> int:

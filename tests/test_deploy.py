@@ -13,6 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from motorpool.actors.gateway.port_binding import BACKLOG
+from motorpool.actors.gateway.settings import DeviceSettings
+from motorpool.api.settings import Settings
 from motorpool.bench.free_ports import free_server_port
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.media.jt1078 import MEDIA_PORTS
@@ -92,6 +95,30 @@ def test_systemd_takes_the_unit_and_finds_it_confined(tmp_path):
             ["systemd-analyze", "--no-pager", *words, str(unit)], capture_output=True, text=True, check=False
         )
         assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+@pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None and os.environ.get("CI") != "true",
+    reason="systemd is not installed",
+)
+def test_systemd_takes_the_sockets(tmp_path):
+    service = read("deploy/motorpool.service").replace("/opt/motorpool/.venv/bin/motorpool", sys.executable)
+    (tmp_path / "motorpool.service").write_text(service, encoding="utf-8")
+    unit = tmp_path / "motorpool.socket"
+    unit.write_text(read("deploy/motorpool.socket"), encoding="utf-8")
+    done = subprocess.run(
+        ["systemd-analyze", "--no-pager", "verify", str(unit)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+def test_the_sockets_are_those_that_the_server_would_open():
+    text = read("deploy/motorpool.socket")
+    addresses = re.findall(r"^ListenStream=(.*)$", text, re.MULTILINE)
+    assert addresses[0] == Settings.bind
+    host = DeviceSettings().host
+    assert sorted(addresses[1:]) == sorted(f"{host}:{codec.port}" for codec in CODECS.values())
+    assert f"Backlog={BACKLOG}\n" in text
 
 
 def dropped_from_context(folder, names):

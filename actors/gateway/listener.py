@@ -12,6 +12,7 @@ import trio
 
 from motorpool.actors.gateway.device_socket import READ_BYTES, DeviceSocket
 from motorpool.actors.gateway.hub import Hub
+from motorpool.actors.gateway.inherited_sockets import InheritedSockets
 from motorpool.actors.gateway.machine_load import ServerLoad
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_binding import bind_port, listen
@@ -74,6 +75,8 @@ class DevicePort:
     moment."""
     leaving: trio.Event | None = None
     """Set to accept no more."""
+    inherited: InheritedSockets = field(default_factory=InheritedSockets)
+    """Has the socket where a service manager has opened it."""
 
     def open(self, context: Context[Never], kind: socket.SocketKind) -> socket.socket:
         """Return a socket of this kind that is bound to the port, and does not block.
@@ -84,6 +87,8 @@ class DevicePort:
         is_stream = kind is socket.SOCK_STREAM
         if is_stream and self.shared is not None:
             bound = self.shared.dup()
+        elif (found := self.inherited.find(kind, self.host, self.number)) is not None:
+            bound = found
         else:
             bound = bind_port(self.name, self.host, self.number, kind, is_shared=self.shared is not None)
         if is_stream:

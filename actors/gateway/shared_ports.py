@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import trio
 
+from motorpool.actors.gateway.inherited_sockets import InheritedSockets
 from motorpool.actors.gateway.machine_load import ServerLoad
 from motorpool.actors.gateway.port_binding import bind_port
 from motorpool.actors.gateway.settings import DeviceSettings
@@ -53,11 +54,14 @@ def enabled_protocols(protocols: tuple[str, ...] | None) -> frozenset[str]:
 
 
 def bind_shared_ports(
-    settings: DeviceSettings, offset: int, protocols: tuple[str, ...] | None
+    settings: DeviceSettings,
+    offset: int,
+    protocols: tuple[str, ...] | None,
+    inherited: InheritedSockets | None = None,
 ) -> dict[int, socket.socket]:
     """Bind the ports of devices that all servers accept from, by number; none of them listens yet.
 
-    That UDP ports are free is looked at, too.
+    A socket that a service manager has opened is taken. That UDP ports are free is looked at, too.
 
     Raises:
         OSError: a port cannot be bound; the message names it.
@@ -67,7 +71,8 @@ def bind_shared_ports(
     try:
         for name in sorted(enabled_protocols(protocols) & CODECS.keys()):
             number = CODECS[name].port + offset
-            bound[number] = bind_port(name, settings.host, number, socket.SOCK_STREAM)
+            found = inherited and inherited.find(socket.SOCK_STREAM, settings.host, number)
+            bound[number] = found or bind_port(name, settings.host, number, socket.SOCK_STREAM)
             if CODECS[name].udp:
                 bind_port(name, settings.host, number, socket.SOCK_DGRAM).close()
     except OSError:

@@ -15,6 +15,7 @@ from contextlib import suppress
 
 import trio
 
+from motorpool.actors.gateway.inherited_sockets import InheritedSockets
 from motorpool.actors.gateway.machine_load import ServerLoad
 from motorpool.actors.gateway.peer_log import PeerLog
 from motorpool.actors.messages.conditions import note_out_of_files
@@ -42,15 +43,22 @@ _PIECE_BYTES = 64 * 1024
 """The stall time applies to each chunk, so that a slow but steady client gets its whole answer."""
 
 
-def bind(host: str, port: int, setting: str = "the port") -> tuple[socket.socket, ...]:
+def bind(
+    host: str, port: int, setting: str = "the port", inherited: InheritedSockets | None = None
+) -> tuple[socket.socket, ...]:
     """Bind without listening yet, so that a port in use is found before anything else starts.
 
-    A name with several addresses gives a socket for each. Raises OSError with the address in its text, and
+    A name with several addresses gives a socket for each; one that a service manager has opened is taken.
+    Raises OSError with the address in its text, and
     with the `setting` that it comes from.
     """
     sockets: list[socket.socket] = []
     try:
         for family, _, _, _, address in _resolve(host, port):
+            found = inherited and inherited.find(socket.SOCK_STREAM, str(address[0]), port)
+            if found:
+                sockets.append(found)
+                continue
             opened = socket.socket(family, socket.SOCK_STREAM)
             sockets.append(opened)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -18,6 +18,7 @@ from hypercorn.typing import ASGIFramework, ConnectionState
 from hypercorn.utils import wrap_app
 from quart_trio import QuartTrio
 
+from motorpool.actors.gateway.inherited_sockets import InheritedSockets
 from motorpool.actors.gateway.machine_load import ServerLoad
 from motorpool.actors.gateway.port_guard import HTTP_SHARE, descriptor_share
 from motorpool.actors.work.bind_errors import bind_problem
@@ -70,12 +71,12 @@ class NodeListener:
     """What they show."""
 
 
-def open_node_listener(address: str) -> NodeListener:
+def open_node_listener(address: str, inherited: InheritedSockets | None = None) -> NodeListener:
     """Bind at the URL that other servers reach this one at, with a new key. Raises OSError."""
     parts = urlsplit(address)
     assert parts.hostname is not None
     assert parts.port is not None
-    sockets = bind(parts.hostname, parts.port, "[node] address")
+    sockets = bind(parts.hostname, parts.port, "[node] address", inherited)
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     url = f"http://{host}:{sockets[0].getsockname()[1]}"
     return NodeListener(url=url, sockets=sockets, key=secrets.token_urlsafe(32))

@@ -19,6 +19,7 @@ import trio
 from motorpool.actors.cluster.home_finder import HomeFinder
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.files.media_files import open_media_files
+from motorpool.actors.gateway.inherited_sockets import InheritedSockets
 from motorpool.actors.messages.conditions import DATABASE, note_out_of_files
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
@@ -82,18 +83,20 @@ async def serve(
     demo: bool = False,
     record: Path | None = None,
     supervised: Supervised | None = None,
+    inherited: InheritedSockets | None = None,
 ) -> bool:
     """Run the server until SIGTERM, SIGINT or a reboot; return whether to restart.
 
     `supervised` is what its supervisor has given to one of several servers of the machine; one whose
-    supervisor has ended stops as at SIGTERM.
+    supervisor has ended stops as at SIGTERM. `inherited` are sockets that a service manager has opened.
 
     Raises:
         StartFailed: it cannot start.
     """
     limit_fragmentation()
     sys.setswitchinterval(SWITCH_SECONDS)
-    state = ServerState(is_supervised=supervised is not None)
+    inherited = inherited or InheritedSockets()
+    state = ServerState(inherited, is_supervised=supervised is not None)
     async with trio.open_nursery() as nursery:
         running = trio.CancelScope()
         await nursery.start(_stop_on_signal, state, running)
@@ -113,7 +116,8 @@ async def serve(
 class ServerState:
     """The phase of this run of the server, and what was requested of it."""
 
-    def __init__(self, *, is_supervised: bool = False) -> None:
+    def __init__(self, inherited: InheritedSockets | None = None, *, is_supervised: bool = False) -> None:
+        self.inherited = inherited or InheritedSockets()
         self.started = trio.Event()
         self.stopping = trio.Event()
         self.must_restart = trio.Event()
@@ -149,10 +153,10 @@ async def _run_server(
     loop_stalls = LoopStalls()
     hide_data(settings.data)
     roles = settings.node.roles
-    sockets = bind_http(settings) if supervised is None else supervised.http
+    sockets = bind_http(settings, state.inherited) if supervised is None else supervised.http
     nodes: NodeListener | None = None
     try:
-        nodes = _bind_for_nodes(settings)
+        nodes = _bind_for_nodes(settings, state.inherited)
         async with (
             open_configured_database(settings, clock, partial(_note_outage, conditions)) as database,
             open_membership(
@@ -262,6 +266,7 @@ async def _run_server(
                     console_url=settings.public_url,
                     ports=None if supervised is None else supervised.ports,
                     roles=roles,
+                    inherited=state.inherited,
                     others=OtherServers() if clustered and nodes is not None else None,
                 )
             except ValueError as error:
@@ -270,6 +275,7 @@ async def _run_server(
                 # What was created so far lives as long as the server: exclude it from full collections.
                 gc.collect()
                 gc.freeze()
+                require_used(state.inherited)
                 state.started.set()
                 if prepared is not None:
                     announce(settings, address, prepared)
@@ -369,7 +375,7 @@ def _force_exit_after(seconds: float, state: ServerState) -> None:
         _log.critical("the shutdown took longer than %g s and was aborted", seconds)
         if not state.restart:
             os._exit(1)
-        os._exit(RESTART_CODE if state.is_supervised else restart_process())
+        os._exit(RESTART_CODE if state.is_supervised else restart_process(state.inherited))
 
     timer = threading.Timer(seconds, force_exit)
     timer.daemon = True
@@ -394,23 +400,32 @@ def hide_data(data: Path) -> None:
         _log.warning("other users of this machine may read %s: %s", data, error.strerror)
 
 
-def bind_http(settings: Settings) -> tuple[socket.socket, ...]:
+def require_used(inherited: InheritedSockets) -> None:
+    """Raise StartFailed if nobody accepts from one of these sockets: its clients would wait for ever."""
+    if unused := inherited.unused():
+        raise StartFailed(
+            f"the service manager has opened {', '.join(unused)} (LISTEN_FDS), where this server does not"
+            " listen: change ListenStream or ListenDatagram of the unit, or the settings"
+        )
+
+
+def bind_http(settings: Settings, inherited: InheritedSockets | None = None) -> tuple[socket.socket, ...]:
     """Bind the HTTP ports, if this server has the role `api`. Raises StartFailed."""
     if "api" not in settings.node.roles:
         return ()
     try:
         # Only to report a wrong certificate before anything is started.
         tls_context(settings.http)
-        return bind(*settings.address, setting="bind")
+        return bind(*settings.address, setting="bind", inherited=inherited)
     except OSError as error:
         raise StartFailed(error_line(error)) from None
 
 
-def _bind_for_nodes(settings: Settings) -> NodeListener | None:
+def _bind_for_nodes(settings: Settings, inherited: InheritedSockets) -> NodeListener | None:
     """Bind where other servers of the cluster reach this one; None for a server that is alone."""
     if settings.cluster.name is None or settings.node.address is None:
         return None
-    return open_node_listener(settings.node.address)
+    return open_node_listener(settings.node.address, inherited)
 
 
 def dialled_address(sockets: Sequence[socket.socket]) -> tuple[str, int]:

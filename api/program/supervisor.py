@@ -22,6 +22,7 @@ import msgspec
 import trio
 
 from motorpool.actors.cluster.change_relay import CHANNEL, texts_of
+from motorpool.actors.gateway.inherited_sockets import InheritedSockets
 from motorpool.actors.gateway.machine_load import MachineLoad, new_page
 from motorpool.actors.gateway.port_binding import listen
 from motorpool.actors.gateway.shared_ports import bind_shared_ports
@@ -37,7 +38,7 @@ from motorpool.api.program.errors import StartFailed, error_line, is_foreseen
 from motorpool.api.program.exceeded_quotas import log_exceeded_quotas
 from motorpool.api.program.file_limit import raise_file_limit
 from motorpool.api.program.preparation import announce, prepare, warn_of_retention
-from motorpool.api.program.serve import bind_http, dialled_address, hide_data
+from motorpool.api.program.serve import bind_http, dialled_address, hide_data, require_used
 from motorpool.api.settings import Settings
 from motorpool.api.version import program_version
 from motorpool.runtime import Signal, SystemClock
@@ -82,8 +83,17 @@ def node_count(settings: Settings) -> int:
     return count
 
 
-async def supervise(settings: Settings, count: int, words: Sequence[str], *, demo: bool = False) -> bool:
+async def supervise(
+    settings: Settings,
+    count: int,
+    words: Sequence[str],
+    *,
+    demo: bool = False,
+    inherited: InheritedSockets | None = None,
+) -> bool:
     """Run `count` servers until SIGTERM or SIGINT; `words` are the options of `serve` for each.
+
+    `inherited` are sockets that a service manager has opened.
 
     Raises:
         StartFailed: they cannot start.
@@ -93,7 +103,7 @@ async def supervise(settings: Settings, count: int, words: Sequence[str], *, dem
         await nursery.start(wishes.follow_signals)
         with wishes.running:
             try:
-                await _supervise(settings, count, words, wishes, demo=demo)
+                await _supervise(settings, count, words, wishes, inherited or InheritedSockets(), demo=demo)
             except Exception as error:
                 if is_foreseen(error) and not isinstance(error, StartFailed):
                     raise StartFailed(error_line(error)) from error
@@ -139,23 +149,30 @@ class Wishes:
 
 
 async def _supervise(
-    settings: Settings, count: int, words: Sequence[str], wishes: Wishes, *, demo: bool
+    settings: Settings,
+    count: int,
+    words: Sequence[str],
+    wishes: Wishes,
+    inherited: InheritedSockets,
+    *,
+    demo: bool,
 ) -> None:
     _log.info("motorpool %s starts with %d server processes", program_version(), count)
     raise_file_limit(settings)
     hide_data(settings.data)
     clock = SystemClock()
     with ExitStack() as stack:
-        http = bind_http(settings)
+        http = bind_http(settings, inherited)
         for each in http:
             stack.enter_context(each)
         try:
             served = settings.protocols if "devices" in settings.node.roles else ()
-            devices = bind_shared_ports(settings.device, settings.port.offset, served)
+            devices = bind_shared_ports(settings.device, settings.port.offset, served, inherited)
         except ValueError as error:
             raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None
         for each in devices.values():
             stack.enter_context(each)
+        require_used(inherited)
         # One more than usual: a server is replaced by a new one before it ends.
         async with open_configured_database(settings, clock, processes=count + 1) as database:
             prepared = await prepare(settings, database, PasswordHasher(settings.login), demo=demo)

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -336,6 +337,85 @@ def test_what_an_operator_can_see_to_is_one_line_that_says_what(
     assert re.search(rf"^motorpool: .*{line}", errors.splitlines()[-1]), errors
     assert "Traceback" not in errors
     assert len([each for each in errors.splitlines() if " INFO " not in each]) <= 2, errors
+
+
+def start_with(*sockets: socket.socket) -> Callable[..., subprocess.Popen[str]]:
+    """Start programs as systemd does, with these sockets."""
+
+    def place() -> None:
+        high = [os.dup(each.fileno()) for each in sockets]
+        for number, each in enumerate(high):
+            os.dup2(each, 3 + number)
+
+    def popen(words: list[str], *, env: dict[str, str], **options: Any) -> subprocess.Popen[str]:
+        program = [sys.executable, "-m", "motorpool", *words]
+        return subprocess.Popen(
+            ["sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", *program],
+            env={**env, "LISTEN_FDS": str(len(sockets))},
+            close_fds=False,
+            preexec_fn=place,  # noqa: PLW1509 - no threads use it
+            **options,
+        )
+
+    return popen
+
+
+@pytest.mark.parametrize("nodes", ["1", "2"])
+def test_a_server_with_sockets_of_systemd_is_replaced_and_refuses_no_connection(serve, free_port, nodes):
+    port = free_port(1)
+    settings = {
+        "MOTORPOOL_BIND": f"127.0.0.1:{port}",
+        "MOTORPOOL_PORT_OFFSET": str(port + 1 - 5055),
+        "MOTORPOOL_NODES": nodes,
+    }
+    ended = threading.Event()
+    failures: list[Exception] = []
+    answers: list[int] = []
+    wanted: list[int] = []
+
+    def ask(number: int) -> None:
+        while not ended.is_set():
+            try:
+                answers.append(httpx.get(f"http://127.0.0.1:{number}/", timeout=60).status_code)
+            except httpx.ConnectError as error:
+                failures.append(error)
+            except httpx.TransportError:
+                pass  # of the server that ended
+
+    with (
+        socket.create_server(("127.0.0.1", port)) as http,
+        socket.create_server(("127.0.0.1", port + 1)) as devices,
+    ):
+        askers = [threading.Thread(target=ask, args=(each,)) for each in (port, port + 1)]
+        for each in askers:
+            each.start()
+        try:
+            for _ in range(2):
+                program = serve(start_with(http, devices), **settings)
+                program.wait_up()
+                wanted.append(len(answers) + 20)
+                eventually(lambda: len(answers) > wanted[-1])
+                code, errors, _ = program.end()
+                assert code == 0, errors
+            refused = list(failures)
+        finally:
+            ended.set()
+            # Else the last requests would wait for another server.
+            http.close()
+            devices.close()
+            for each in askers:
+                each.join()
+    assert refused == []
+    assert set(answers) == {200, 400}
+
+
+def test_a_socket_of_systemd_that_nobody_listens_at_ends_the_start(serve):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        program = serve(start_with(other))
+        _, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
+        number = other.getsockname()[1]
+    assert program.process.returncode == 1
+    assert f"motorpool: the service manager has opened 127.0.0.1:{number} (LISTEN_FDS)" in errors
 
 
 def test_servers_of_a_cluster_have_what_their_roles_say(serve, free_port):
