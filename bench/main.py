@@ -110,6 +110,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--sockets", type=int, default=200, help="WebSockets of websocket (default 200)")
     parser.add_argument("--vehicles", type=int, default=2000, help="fleet of mixed and storm (default 2000)")
+    parser.add_argument("--devices", type=int, default=1_000_000, help="devices of size (default 1000000)")
     parser.add_argument("--server", metavar="URL", help="measure this server with Traccar's API")
     parser.add_argument("--email", help=f"its account for --server (or {EMAIL})")
     parser.add_argument("--password", help=f"better given by {PASSWORD}: others see the command line")
@@ -175,6 +176,7 @@ def run(args: argparse.Namespace) -> int:
         bound_ms=args.bound,
         sockets=args.sockets,
         vehicles=args.vehicles,
+        devices=args.devices,
     )
     facts = {**machine.facts(), "date": time.strftime("%Y-%m-%d", time.gmtime())}
     summary = Summary(facts | ({"server": args.server} if args.server else {}))

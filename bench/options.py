@@ -73,6 +73,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """WebSockets of the scenario `websocket`."""
     vehicles: int = 2000
     """Fleet of the scenarios `mixed` and `storm`."""
+    devices: int = 1_000_000
+    """Rows of the scenario `size`."""
 
     def span(self, usual: float) -> float:
         """Return the length of a span whose default is `usual` seconds."""

@@ -25,6 +25,7 @@ def test_every_scenario_has_a_title_for_the_list() -> None:
         "rolling",
         "schedules",
         "servers",
+        "size",
         "soak",
         "storm",
         "tickets",

@@ -8,9 +8,10 @@ from motorpool.storage.accounts import users
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.tables import ListQuery, Table
 from motorpool.storage.devices import devices
+from motorpool.storage.encryption import Key, Keyring
 from motorpool.storage.errors import Conflict, StatementRejected, StorageError
 from motorpool.storage.helpdesk import company_tables
-from motorpool.storage.records import Group
+from motorpool.storage.records import Device, Group
 
 
 class Step(msgspec.Struct, frozen=True, rename="camel"):
@@ -132,6 +133,37 @@ async def test_many_come_in_the_order_asked_without_the_unknown(plans):
     assert await PLANS.fetch_many(plans, [c.id, 999, a.id, b.id, -4, 1 << 70]) == [c, a, b]
 
 
+async def test_many_are_read_as_one_is(plans):
+    plan = Plan(name="a", note="n", first=[Step(3, 4)], free=[1, "x"], attributes={"k": [2]})
+    stored = await PLANS.insert(plans, plan)
+    assert await PLANS.fetch(plans, stored.id) == msgspec.structs.replace(plan, id=stored.id)
+    for found in (
+        await PLANS.fetch_many(plans, [stored.id]),
+        await PLANS.list(plans, ListQuery()),
+        await PLANS.select(plans, "where name = $1", "a"),
+    ):
+        assert found == [msgspec.structs.replace(plan, id=stored.id)]
+
+
+class Keyed:
+    """Queries of a database with keys."""
+
+    keyring = Keyring([Key(b"k" * 32)])
+
+    def __init__(self, database):
+        self.fetch = database.fetch
+
+
+async def test_secrets_of_many_are_decrypted(database):
+    device = await devices.TABLE.insert(database, Device(name="a", unique_id="a"))
+    attributes = {"devicePassword": "secret", "k": 1}
+    hidden = devices.TABLE.encrypted(Keyed.keyring, "attributes", attributes)
+    assert hidden["devicePassword"] != "secret"
+    await database.execute("update devices set attributes = $1", hidden)
+    found = await devices.TABLE.fetch_many(Keyed(database), [device.id])
+    assert found == [msgspec.structs.replace(device, attributes=attributes)]
+
+
 async def test_a_list_is_sorted_whatever_the_case_and_then_by_id(plans):
     for name in ("delta", "Alpha", "charlie", "Bravo", "alpha"):
         await PLANS.insert(plans, Plan(name=name))
@@ -203,6 +235,7 @@ class Explained:
 
     def __init__(self, transaction):
         self._transaction = transaction
+        self.keyring = transaction.keyring
         self.plan = ""
 
     async def fetch(self, sql, *args):
