@@ -10,9 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import psutil
+import pyotp
 import pytest
 
 from motorpool.bench.server import EMAIL
+from motorpool.codecs.media.jt1078 import MEDIA_PORTS
+from motorpool.runtime import SystemClock
 
 SETTINGS = {"MOTORPOOL_NODES": "2", "MOTORPOOL_DATABASE": "embedded"}
 LIVING = "select count(*) from nodes where state <> 'dead'"
@@ -229,6 +232,85 @@ def test_all_processes_are_replaced_and_nobody_notices(server, connected, eventu
         assert "is restarted in" not in server.log
 
 
+def test_a_one_time_code_is_good_for_one_of_two_processes(server, eventually):
+    """Each code is given to both at the same time."""
+    eventually(lambda: len(nodes_of(server)) == 2)
+    key = pyotp.random_base32()
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(client_at(server, pid)) for pid in nodes_of(server)]
+        user = {"name": "van", "email": "van@example.org", "password": "four random words"}
+        made = clients[0].post("/users", json=user).json()
+        answer = clients[0].put(f"/users/{made['id']}", json={**made, "totpKey": key})
+        assert answer.status_code == 200, answer.text
+        login = {"email": user["email"], "password": user["password"]}
+        pool = stack.enter_context(ThreadPoolExecutor(2))
+        for step in (-1, 0, 1):
+            code = pyotp.TOTP(key).at(SystemClock().now(), counter_offset=step)
+            asked = [
+                pool.submit(client.post, "/session", data={**login, "code": code}, auth=None)
+                for client in clients
+            ]
+            assert sorted(each.result().status_code for each in asked) == [200, 401]
+
+
+def test_one_that_is_frozen_delays_figures_by_a_second(server, eventually):
+    assert eventually(lambda: server.fetch_sql(LIVING) == [["2"]])
+    frozen, other = nodes_of(server).values()
+    with client_at(server, other.pid) as client:
+        assert eventually(lambda: both_in(client.get("../metrics").text))
+        frozen.suspend()
+        try:
+            # An answer of the last half second may be given again.
+            assert eventually(lambda: "motorpool_processes_answering 1.0" in client.get("../metrics").text)
+            began = time.monotonic()
+            assert "motorpool_processes_wanted 2.0" in client.get("../metrics").text
+            assert time.monotonic() - began < 6
+        finally:
+            frozen.resume()
+        # One who reads nothing of them keeps nobody from them.
+        with contextlib.ExitStack() as stack:
+            for _ in range(20):
+                lazy = stack.enter_context(socket.create_connection((server.host, server.offset)))
+                lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                lazy.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
+            assert eventually(lambda: both_in(client.get("../metrics").text))
+
+
+def test_all_go_on_when_their_postgres_is_killed(server, connected, eventually):
+    before = nodes_of(server).keys()
+    lines = next(server.folder.rglob("postmaster.pid")).read_text().splitlines()
+    psutil.Process(int(lines[0])).kill()
+    assert eventually(lambda: server.log.count("PostgreSQL is started again"))
+    stored, ended = [], threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(reports, server, "outlived", stored, ended)
+        try:
+            assert eventually(lambda: len(stored) > 5)
+        finally:
+            ended.set()
+    assert set(stored) <= set(stored_of(server, "outlived"))
+    assert eventually(lambda: httpx.get(f"{server.url}/api/health").text == "OK")
+    assert nodes_of(server).keys() == before
+
+
+def test_a_port_of_a_new_process_that_another_program_has_changes_nothing(server, eventually):
+    before = nodes_of(server).keys()
+    free = server.offset + MEDIA_PORTS["live"]
+    with contextlib.ExitStack() as stack:
+        for index in range(3):
+            with contextlib.suppress(OSError):
+                # Where none of the processes is.
+                stack.enter_context(socket.create_server((server.host, free + index)))
+        times = server.log.count("all others stay")
+        server.process.send_signal(signal.SIGHUP)
+        assert eventually(lambda: server.log.count("all others stay") > times)
+        told = [line for line in server.log.splitlines() if "all others stay" in line][-1]
+        assert "cannot listen for jt1078-live on 127.0.0.1:" in told
+        assert "the address is in use" in told
+    assert nodes_of(server).keys() == before
+    assert httpx.get(f"{server.url}/api/health").text == "OK"
+
+
 @pytest.mark.timeout(180)
 def test_settings_are_read_again_and_a_wrong_one_changes_nothing(server, connected, eventually):
     settings = server.folder / "motorpool.toml"
@@ -250,6 +332,25 @@ def test_settings_are_read_again_and_a_wrong_one_changes_nothing(server, connect
             assert httpx.get(f"{server.url}/api/health").text == "OK"
     finally:
         settings.unlink()
+
+
+def test_the_end_is_in_order_in_the_middle_of_a_rolling_restart(start_server, connected, eventually):
+    with start_server(SETTINGS) as server:
+        with contextlib.ExitStack() as stack:
+            for number in range(4):
+                stack.enter_context(connected(server, f"1390000001{number}"))
+            processes = psutil.Process(server.process.pid).children(recursive=True)
+            server.process.send_signal(signal.SIGHUP)
+            assert eventually(lambda: "leaving: another server process" in server.log)
+            processes += psutil.Process(server.process.pid).children(recursive=True)
+            assert len(nodes_of(server)) == 3
+            began = time.monotonic()
+            server.process.terminate()
+            assert server.process.wait(60) == 0, server.log[-3000:]
+            # Ten for the processes, the rest for PostgreSQL and a machine that is busy.
+            assert time.monotonic() - began < 25
+        assert not [each for each in processes if each.is_running()]
+        assert "aborted" not in server.log
 
 
 def test_nothing_is_left_of_a_supervisor_that_is_killed_or_ends(start_server, eventually):

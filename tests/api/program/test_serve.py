@@ -8,6 +8,7 @@ import re
 import select
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ import httpx
 import pytest
 import trio
 import trio.testing
+from tests.journeys.proxies import make_certificate
 
 from motorpool.actors.settings import RETENTION_DEFAULTS
 from motorpool.actors.upkeep.settings import PositionSettings
@@ -407,6 +409,36 @@ def test_a_server_with_sockets_of_systemd_is_replaced_and_refuses_no_connection(
                 each.join()
     assert refused == []
     assert set(answers) == {200, 400}
+
+
+def test_several_processes_serve_tls_and_take_a_new_certificate_when_replaced(serve, tmp_path):
+    def replace() -> str:
+        certificate, key = make_certificate()
+        (tmp_path / "certificate.pem").write_bytes(certificate)
+        (tmp_path / "key.pem").touch(mode=0o600)
+        (tmp_path / "key.pem").write_bytes(key)
+        return certificate.decode()
+
+    first = replace()
+    program = serve(
+        start_program,
+        MOTORPOOL_NODES="2",
+        MOTORPOOL_HTTP_TLS_CERTIFICATE=str(tmp_path / "certificate.pem"),
+        MOTORPOOL_HTTP_TLS_KEY=str(tmp_path / "key.pem"),
+    )
+    assert program.wait_up() == f"Motorpool is running at https://127.0.0.1:{program.port}/\n"
+
+    def served() -> set[str]:
+        return {ssl.get_server_certificate(("127.0.0.1", program.port)) for _ in range(4)}
+
+    assert served() == {first}
+    second = replace()
+    program.process.send_signal(signal.SIGHUP)
+    eventually(lambda: served() == {second})
+    answers = [httpx.get(f"https://127.0.0.1:{program.port}/api/health", verify=False).text for _ in range(4)]
+    assert answers == ["OK"] * 4
+    code, errors, _ = program.end()
+    assert code == 0, errors
 
 
 def test_a_socket_of_systemd_that_nobody_listens_at_ends_the_start(serve):
