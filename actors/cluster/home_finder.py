@@ -14,6 +14,9 @@ from motorpool.storage.errors import StorageError
 REMEMBER_SECONDS = 1.0
 """How long a known home is used; then the homes of all devices in use are read with one statement."""
 
+MAX_REMEMBERED = 100_000
+"""Devices whose last homes are kept for a time without the database."""
+
 
 class HomeFinder:
     """Finds homes of devices. Without the database it goes on with what it knows."""
@@ -24,6 +27,10 @@ class HomeFinder:
         self.node = node
         self._monotonic = monotonic
         self._known: dict[int, Home | None] = {}
+        self._last: dict[int, Home] = {}
+        """Those that were at other servers when they were last looked up: all that is known without the
+        database. What was known a second ago is not enough: a player asks less often, and would be shown what
+        this server has left of a stream that has moved."""
         self._expires = -math.inf
         self._used: set[int] = set()
         """Devices that were asked for since all were read last."""
@@ -68,6 +75,7 @@ class HomeFinder:
     def forget(self, device_id: int) -> None:
         """Read the home of this device again: it has connected to another server."""
         self._known.pop(device_id, None)
+        self._last.pop(device_id, None)
 
     def forget_all(self) -> None:
         """Read all homes again."""
@@ -81,7 +89,7 @@ class HomeFinder:
         try:
             found = await homes.find_elsewhere(self._database, self.node, wanted)
         except StorageError:
-            found = {number: home for number, home in self._known.items() if home is not None}
+            found = self._last
         finally:
             # Whoever waits reads if this one was cancelled.
             self._reading.set()
@@ -90,4 +98,14 @@ class HomeFinder:
             self._known = {}
             self._used -= wanted
             self._expires = self._monotonic() + REMEMBER_SECONDS
-        self._known.update((number, found.get(number)) for number in wanted)
+        for number in wanted:
+            self._remember(number, found.get(number))
+
+    def _remember(self, device_id: int, home: Home | None) -> None:
+        self._known[device_id] = home
+        self._last.pop(device_id, None)
+        if home is not None:
+            self._last[device_id] = home
+            if len(self._last) > MAX_REMEMBERED:
+                # The one that was looked up the longest ago.
+                del self._last[next(iter(self._last))]

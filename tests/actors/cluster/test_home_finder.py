@@ -88,6 +88,51 @@ async def test_a_device_that_has_moved_is_looked_up_again_and_one_that_is_gone_s
     assert await finder.find_server(other) is None
 
 
+async def test_without_the_database_homes_are_known_of_devices_that_were_not_asked_for_lately(
+    database, monkeypatch
+):
+    me, other = await join(database, 1), await join(database, 2)
+    first, second = [await devices.TABLE.insert(database, Device(unique_id=name)) for name in "de"]
+    await homes.claim(database, other, [first.id])
+    time = Time()
+    finder = HomeFinder(database, me, time)
+    assert (await finder.find(first.id)).node == other
+    for seconds in (2.0, 4.0, 6.0):
+        time.now = seconds
+        assert await finder.find(second.id) is None
+
+    async def fail(*_):
+        raise StorageUnavailable("no connection")
+
+    monkeypatch.setattr(home_finder.homes, "find_elsewhere", fail)
+    for seconds in (8.0, 10.0):
+        time.now = seconds
+        assert (await finder.find(first.id)).node == other
+    # It has moved, and nobody knows where to.
+    finder.forget(first.id)
+    assert await finder.find(first.id) is None
+
+
+async def test_the_devices_that_were_looked_up_last_are_kept(database, monkeypatch):
+    monkeypatch.setattr(home_finder, "MAX_REMEMBERED", 2)
+    me, other = await join(database, 1), await join(database, 2)
+    made = [await devices.TABLE.insert(database, Device(unique_id=name)) for name in "def"]
+    ids = [each.id for each in made]
+    await homes.claim(database, other, ids)
+    time = Time()
+    finder = HomeFinder(database, me, time)
+    for device_id in (ids[0], ids[1], ids[0], ids[2]):
+        time.now += 2.0
+        assert (await finder.find(device_id)).node == other
+
+    async def fail(*_):
+        raise StorageUnavailable("no connection")
+
+    monkeypatch.setattr(home_finder.homes, "find_elsewhere", fail)
+    time.now += 10.0
+    assert [await finder.find(device_id) is not None for device_id in ids] == [True, False, True]
+
+
 async def test_without_the_database_homes_stay_as_they_were(database, monkeypatch):
     me, other = await join(database, 1), await join(database, 2)
     device = await devices.TABLE.insert(database, Device(unique_id="d"))
