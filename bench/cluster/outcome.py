@@ -17,6 +17,8 @@ SAME_MACHINE_SECONDS = 2.0
 """A supervisor tells the database at once that a process has ended."""
 RESUME_SECONDS = 10.0
 """From the return of a device to the next segment of its stream (docs/servers.md#video)."""
+NOTICE_SECONDS = 1.0
+"""A terminal notices within this time that its server's process has ended."""
 WAYS = {True: "own server", False: "other server"}
 
 
@@ -162,7 +164,7 @@ def device_waits(outcome: DrillOutcome, fault: Fault) -> list[float]:
     waits = []
     end = max((each.noted for each in outcome.runs), default=fault.ended)
     for own in _by_terminal(outcome.result.sessions).values():
-        if _was_there(own, fault):
+        if _was_there(own, fault) and (fault.place not in outcome.machines or _has_lost_it(own, fault)):
             after = [each.acknowledged for each in own if each.began > fault.began and each.acknowledged]
             waits.append((after[0] if after else max(end, fault.ended)) - fault.began)
     return waits
@@ -209,6 +211,11 @@ def _was_there(sessions: Sequence[TerminalSession], fault: Fault) -> bool:
     """Return whether a terminal was connected to the server when the fault began."""
     before = [each for each in sessions if each.began < fault.began]
     return bool(before) and before[-1].server == fault.place and before[-1].ended >= fault.began
+
+
+def _has_lost_it(sessions: Sequence[TerminalSession], fault: Fault) -> bool:
+    """Return whether a terminal's connection ended with the fault, so that it was to that process of a machine."""
+    return any(fault.began <= each.ended < fault.began + NOTICE_SECONDS for each in sessions)
 
 
 def _by_terminal(sessions: Iterable[TerminalSession]) -> dict[int, list[TerminalSession]]:

@@ -98,6 +98,13 @@ def test_devices_of_the_killed_server_count_from_the_kill(outcome: DrillOutcome)
     assert sorted(device_waits(outcome, KILLED)) == pytest.approx([0.6, 2.0])
 
 
+def test_devices_of_the_other_process_of_a_machine_are_not_waited_for(outcome: DrillOutcome) -> None:
+    stays = replace(outcome.result.sessions[1], ended=140.0)
+    sessions = (outcome.result.sessions[0], stays, *outcome.result.sessions[2:])
+    found = replace(outcome, machines=(0,), result=replace(outcome.result, sessions=sessions))
+    assert device_waits(found, KILLED) == pytest.approx([0.6])
+
+
 def test_a_duty_of_the_killed_server_counts_until_another_has_it(outcome: DrillOutcome) -> None:
     assert duty_waits(outcome, KILLED) == [9.0]
 
