@@ -214,7 +214,7 @@ def _was_there(sessions: Sequence[TerminalSession], fault: Fault) -> bool:
 
 
 def _has_lost_it(sessions: Sequence[TerminalSession], fault: Fault) -> bool:
-    """Return whether a terminal's connection ended with the fault, so that it was to that process of a machine."""
+    """Return whether a terminal's connection ended with the fault: it was to that process of a machine."""
     return any(fault.began <= each.ended < fault.began + NOTICE_SECONDS for each in sessions)
 
 
