@@ -235,6 +235,7 @@ FIRES = {
     "MotorpoolOpenFiles": ({condition("open_files"): "1x200"}, {condition("open_files"): "0x200"}, 1, 0),
     "MotorpoolAcceptFailures": (*counted("accept_failures", '{port="http"}'), 11, 5),
     "MotorpoolClock": ({condition("clock"): "1x200"}, {condition("clock"): "0x200"}, 1, 0),
+    "MotorpoolNoDuties": ({condition("duties"): "1x200"}, {condition("duties"): "0x200"}, 1, 0),
     "MotorpoolLoopStalls": (
         {"motorpool_loop_longest_stall_seconds": "1.1x200"},
         {"motorpool_loop_longest_stall_seconds": "1x200"},
