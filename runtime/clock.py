@@ -44,7 +44,8 @@ class SystemClock:
 
     def now(self) -> datetime:
         """The computer's wall time, in UTC, corrected."""
-        return _read_wall() + self._correction
+        wall = _read_wall()
+        return wall + self._correction if self._correction else wall
 
     def compare(self, reference: datetime, age_seconds: float) -> None:
         """Compare with another clock, which showed `reference` at most `age_seconds` ago."""

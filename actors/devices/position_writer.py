@@ -213,7 +213,7 @@ class PositionWriter(Actor[WriterMessage]):
             self._database,
             [position_rows.pack_row(row.position, encoded.get(id(row))) for row in rows],
             [row.position.id for row in rows],
-            events=[event for message in batch for event in message.events],
+            events=[event for message in batch if message.events for event in message.events],
             now=now,
             late=late,
             with_days=self._with_days,
@@ -249,9 +249,9 @@ class PositionWriter(Actor[WriterMessage]):
         if appended:
             POSITIONS_STORED.inc(len(appended))
             self._positions.publish(tuple(message.position for message in appended))
-        events = tuple(event for message in batch for event in message.events)
+        events = [event for message in batch if message.events for event in message.events]
         if events:
-            publish_events(self.context.system, events)
+            publish_events(self.context.system, tuple(events))
         for each in appended:
             if each.reply is not None:
                 each.reply.answer(each.position)
