@@ -241,7 +241,7 @@ class PositionWriter(Actor[WriterMessage]):
                 known[1].append(message.receipt)
         for connection, connection_receipts in receipts.values():
             # A device whose connection has ended sends the position again, although it is stored.
-            connection.offer(AcknowledgeStored(connection_receipts))
+            connection.offer(AcknowledgeStored(tuple(connection_receipts)))
         if len(appended) < len(batch):
             for message in batch:
                 if message.__class__ is AppendEvents and message.settled and message.connection is not None:

@@ -395,7 +395,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         elif receipt is not None:
             self._acknowledge((receipt,))
 
-    def _acknowledge(self, receipts: Sequence[Receipt]) -> None:
+    def _acknowledge(self, receipts: tuple[Receipt, ...]) -> None:
         codec = self._codec
         if self._socket.is_datagram:
             for receipt in receipts:

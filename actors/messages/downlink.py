@@ -1,6 +1,6 @@
 """Messages to a connection: what to send to its device, and how to decode what the device sends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ from motorpool.runtime import Kind, NodeLocal, Request
 class AcknowledgeStored(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """Acknowledge the messages of these receipts: they are committed."""
 
-    receipts: Sequence[Receipt]
+    receipts: tuple[Receipt, ...]
 
 
 class DeliverInResponse(msgspec.Struct, NodeLocal, frozen=True, gc=False):
