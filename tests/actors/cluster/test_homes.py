@@ -9,10 +9,12 @@ from motorpool.actors.change_feed import apply_changes
 from motorpool.actors.cluster.homes import Homes
 from motorpool.actors.messages.changes import LOCAL_CHANGES, DeviceMoved, EverythingChanged
 from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected
+from motorpool.actors.messages.live_stream import STREAM, MoveStream
 from motorpool.actors.messages.uplink import DEVICE, ConnectedElsewhere
 from motorpool.runtime import ChildSpec, DynamicSpec
 from motorpool.storage.cluster import homes
 from motorpool.storage.database import nodes
+from motorpool.storage.video import stream_marks
 
 
 class Server:
@@ -23,8 +25,12 @@ class Server:
         self.devices = {}
         self.announced = []
         self.system = None
+        self.streams = {}
         self.specs = (
-            ChildSpec(kind=HOMES, factory=lambda: Homes(database, node)),
+            ChildSpec(kind=HOMES, factory=lambda: Homes(database, node, moves_streams=True)),
+            DynamicSpec(
+                kind=STREAM, name="streams", factory=lambda key: self.streams.setdefault(key, Probe())
+            ),
             DynamicSpec(
                 kind=DEVICE, name="devices", factory=lambda number: self.devices.setdefault(number, Probe())
             ),
@@ -169,3 +175,25 @@ async def test_what_moved_during_an_outage_is_set_right_after_it(start, make_dev
             await time.passes(2, step=1)
         await time.passes(60, step=5)
         assert await home_of(van) == keeper.node
+
+
+async def test_live_streams_of_another_server_move_to_the_one_that_the_device_connects_to(
+    start, make_device, time, database
+):
+    van, bus = await make_device("van"), await make_device("bus")
+    async with start() as one, start() as two:
+        for row, channel in ((van, 1), (van, 3), (bus, 1)):
+            await stream_marks.reserve(database, row.id, channel, "live", 100)
+            await stream_marks.note_server(database, row.id, channel, (100,), one.node)
+        # Nothing is left of this one.
+        await stream_marks.forget_server(database, van.id, 3, one.node)
+        await one.connects(van.id)
+        await time.settle()
+        assert one.streams == {}
+        await two.connects(van.id)
+        await time.settle()
+        assert {key: probe.messages for key, probe in two.streams.items()} == {(van.id, 1): [MoveStream()]}
+        await nodes.leave(database, one.node)
+        await two.connects(bus.id)
+        await time.settle()
+        assert list(two.streams) == [(van.id, 1)]
