@@ -21,9 +21,13 @@ SETTLE_SECONDS = 2.0
 """After the start, before memory is read."""
 TIMEOUT_SECONDS = 120.0
 _FILL = """
-    insert into devices (name, unique_id, attributes)
-    select 'Van ' || n, '20' || lpad(n::text, 10, '0'), '{{"fuelCapacity": 60}}'
-    from generate_series({first}, {last}) as n
+    with made as (
+        insert into devices (name, unique_id, attributes)
+        select 'Van ' || n, '20' || lpad(n::text, 10, '0'), '{{"fuelCapacity": 60}}'
+        from generate_series({first}, {last}) as n
+        returning id
+    )
+    insert into device_states select id, now() from made
 """
 
 
@@ -57,7 +61,7 @@ def run(options: Options, summary: Summary, step: Step) -> None:
 
 def _fill(server: Server, first: int, last: int) -> None:
     server.run_sql(_FILL.format(first=first, last=last))
-    server.run_sql("vacuum analyze devices")
+    server.run_sql("vacuum analyze devices, device_states")
 
 
 def _time_lists(server: Server, count: int) -> tuple[float, float]:
