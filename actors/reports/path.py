@@ -94,7 +94,7 @@ class Path:
             return late, 0
         self._likely += likely
         self._most += most
-        metres = _metres(mark, point)
+        metres = great_circle(mark.latitude, mark.longitude, point.latitude, point.longitude)
         if metres < STEP:
             return late, 0
         is_fast = max(mark.speed, latest.speed, point.speed) >= FAST_KNOTS

@@ -110,29 +110,35 @@ class Segmenter:
     def add(self, points: Iterable[TrackPoint]) -> list[Segment]:
         """Continue with points in the order of time; return the segments that they complete."""
         state, settings = self._state, self._settings
+        tail, steps, path = self._tail, self._steps, self._path
+        highest = self.max_speed
         found: list[Segment] = []
         for point in points:
             turned = state.anchor
             state, transitions = advance(state, point, settings)
             if state.doubtful is point or point.is_nowhere:
                 continue
-            self.max_speed = max(self.max_speed, point.speed)
+            highest = max(highest, point.speed)
             if self._start is None:
                 self._start = point
-            self._tail.append(point)
+            tail.append(point)
             # One without a fix that repeats the last place is not in the window.
             step = 0
-            if state.unsure is point or (state.window and state.window[-1] is point):
-                before = self._path.latest
-                late, step = self._path.add(point)
+            window = state.window
+            if state.unsure is point or (
+                window.first < window.end and window.points[window.end - 1] is point
+            ):
+                before = path.latest
+                late, step = path.add(point)
                 if late:
                     self._add_late(before, late, turned)
-            self._steps.append(step)
+            steps.append(step)
             if transitions:
                 for transition in transitions:
                     self._turn(transition, found)
-            elif len(self._tail) > self._tail_limit:
+            elif len(tail) > self._tail_limit:
                 self._trim(state)
+        self.max_speed = highest
         self._state = state
         return found
 
