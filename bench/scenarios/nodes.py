@@ -27,6 +27,9 @@ STEPS = 7
 TERMINALS = 20
 """Terminals that get commands."""
 SENDERS = 400
+"""Terminals that saturate servers."""
+WATCHED = 2_000
+"""Terminals that the other server is told of: each sends less often than that, so none of it is left out."""
 RATES = 2_000.0, 8_000.0
 """Positions a second. What the other server takes for those beyond the first rate is without what it does ten
 times a second for any number of them."""
@@ -193,7 +196,7 @@ def _spend(home: Server, other: Server, seconds: float) -> tuple[Spent, ...]:
     """Send positions to one server, and compare the CPU of both with that of the same time without."""
     servers = (home, other)
     found = []
-    with run_program("terminals", _load(home, PREFIX, SENDERS)) as program:
+    with run_program("terminals", _load(home, PREFIX, WATCHED)) as program:
         program.wait_for(Mark, seconds + 60.0)
         program.send_line(_span(WARM_SECONDS, RATES[0]))
         program.wait_for(TerminalResult, WARM_SECONDS + 60.0)

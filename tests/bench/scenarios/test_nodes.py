@@ -12,6 +12,7 @@ from motorpool.bench.scenarios import nodes
 def test_commands_cross_and_positions_are_seen(forks, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "RATES", (100.0, 300.0))
     monkeypatch.setattr(nodes, "SENDERS", 40)
+    monkeypatch.setattr(nodes, "WATCHED", 60)
     steps: list[str] = []
     outcome = nodes.measure(2.0, steps.append, forks.start)
     assert len(steps) == nodes.STEPS
