@@ -46,6 +46,8 @@ class Window(Sequence[T], Generic[T]):
     @overload
     def __getitem__(self, place: slice) -> tuple[T, ...]: ...
     def __getitem__(self, place: int | slice) -> T | tuple[T, ...]:
+        if isinstance(place, int):
+            return self.points[range(self.first, self.end)[place]]
         return tuple(self.points[self.first : self.end])[place]
 
     def __eq__(self, other: object) -> bool:
