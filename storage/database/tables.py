@@ -201,7 +201,7 @@ class Table(Generic[R]):
 
     def _from_rows(self, rows: Sequence[Row], keyring: Keyring) -> Many[R]:
         """Return the records of rows of a statement that begins with `_select`, in half the time."""
-        record, absent, arranged = self.record, self._absent, self._arranged
+        make, absent, arranged = self._make, self._absent, self._arranged
         secrets = [(self._columns.index(column), column) for column in self.secrets]
         structs = [(self._columns.index(name), kind) for name, kind in self._struct_columns.items()]
         records = []
@@ -211,7 +211,7 @@ class Table(Generic[R]):
                 values[index] = self.decrypted(keyring, column, values[index])
             for index, kind in structs:
                 values[index] = msgspec.convert(values[index], kind)
-            records.append(record(*arranged(values)))
+            records.append(make(*arranged(values)))
         return records
 
     def _versioned(self, row: Row, keyring: Keyring) -> Versioned[R]:
@@ -295,6 +295,15 @@ class Table(Generic[R]):
         """The values of the fields that are not stored, in their order."""
         fields = msgspec.structs.fields(self.record)
         return tuple(field.default for field in fields if field.name in self.not_stored)
+
+    @cached_property
+    def _make(self) -> Callable[..., R]:
+        """Makes a record of the values of its fields in their order."""
+        record, names = self.record, self.record.__struct_fields__
+        if record.__match_args__ == names:
+            return record
+        # One that takes them by their names only.
+        return lambda *values: record(**dict(zip(names, values, strict=True)))
 
     @cached_property
     def _arranged(self) -> Callable[[Sequence[Value]], tuple[Value, ...]]:

@@ -301,6 +301,7 @@ CHANGES: dict[int, dict[str, Change]] = {
     72: {"report_days": empty},
     74: {"stream_marks": with_columns("stream_marks", node=None)},
     75: {"captures": with_columns("captures", continuation=None)},
+    76: {"nodes": with_columns("nodes", roles=["devices", "api", "duties"])},
 }
 """Migration -> table -> what the migration makes of it; what is not named stays as it was."""
 
