@@ -27,9 +27,10 @@ from motorpool.actors.helpdesk.facts import Change
 from motorpool.actors.helpdesk.ticket_reader import lock_facts
 from motorpool.actors.helpdesk.ticket_writer import announce, write
 from motorpool.actors.mailings.ticket_mails import TicketMails
+from motorpool.actors.messages.captures import CAPTURE
 from motorpool.actors.messages.tickets import TicketCapturesWaiting
 from motorpool.actors.video.capture_files import repair_one
-from motorpool.actors.video.capture_records import CAPTURE, SERVER_ENDED, OpenCapture
+from motorpool.actors.video.capture_records import SERVER_ENDED, OpenCapture
 from motorpool.actors.video.capture_start import NotCaptured, begin_capture, capture_recording, end_capture
 from motorpool.actors.video.leased_captures import LEASE, PAGE, RETRY, LeasedCaptures, audited, capturing_user
 from motorpool.runtime import ActorError

@@ -14,6 +14,7 @@ import msgspec
 import trio
 
 from motorpool.actors.files.media_store import MediaKey, MediaStore, media_key
+from motorpool.actors.messages.captures import CAPTURE, CaptureMessage, CheckDeadlines, EndCapture, TakeOver
 from motorpool.actors.messages.live_stream import STREAM
 from motorpool.actors.messages.playback import PLAYBACK
 from motorpool.actors.messages.publishing import (
@@ -27,7 +28,6 @@ from motorpool.actors.messages.publishing import (
 )
 from motorpool.actors.video.capture_files import CaptureWriter
 from motorpool.actors.video.capture_records import (
-    CAPTURE,
     CAPTURE_RECORDS,
     BeginCapture,
     CaptureEnded,
@@ -43,7 +43,7 @@ from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import CaptureState
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
-from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request
+from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
@@ -69,20 +69,6 @@ SUBSCRIBE_SECONDS = 15.0
 """For a stream to add the subscriber; a live one may first tell its camera to start."""
 
 
-class EndCapture(msgspec.Struct, Request[None], frozen=True, gc=False):
-    """End the capture and keep what came; answered when it has ended."""
-
-    reason: str
-
-
-class _CheckDeadlines(msgspec.Struct, frozen=True, gc=False):
-    pass
-
-
-class _TakeOver(msgspec.Struct, frozen=True, gc=False):
-    pass
-
-
 class Continuation(msgspec.Struct, frozen=True):
     """What another server goes on with."""
 
@@ -91,9 +77,6 @@ class Continuation(msgspec.Struct, frozen=True):
     seconds_left: float | None
     """None: until it is ended."""
     span: tuple[datetime, datetime] | None
-
-
-CaptureMessage = FragmentsReady | StreamEnded | StreamReplaced | EndCapture | _CheckDeadlines | _TakeOver
 
 
 class Capture(Actor[CaptureMessage]):
@@ -146,11 +129,11 @@ class Capture(Actor[CaptureMessage]):
         if opened.is_adopted:
             self._is_adopted = True
             self._received_at = self._started_at
-            self.context.ref.offer(_TakeOver())
+            self.context.ref.offer(TakeOver())
         kind: Kind[tuple[int, int], Any] = STREAM if record.live else PLAYBACK
         self._source = self.context.system.ref(kind, (record.device_id, record.channel))
         await self._source.ask(Subscribe(self.context.ref), seconds=SUBSCRIBE_SECONDS)
-        self.context.every(CHECK_SECONDS, _CheckDeadlines())
+        self.context.every(CHECK_SECONDS, CheckDeadlines())
 
     async def stop(self) -> None:
         """Finish the file, as the server stops."""
@@ -166,13 +149,13 @@ class Capture(Actor[CaptureMessage]):
         match message:
             case FragmentsReady():
                 return self._fragments_ready(message)
-            case _CheckDeadlines():
+            case CheckDeadlines():
                 return self._check_deadlines()
             case StreamEnded():
                 return self._stream_ended(message)
             case StreamReplaced():
                 return self._begin_anew()
-            case _TakeOver():
+            case TakeOver():
                 return self._take_over()
             case EndCapture():
                 return self._end_for(message)

@@ -9,11 +9,12 @@ on, and are written afterwards. Lists and polls read the rows, at any server.
 import secrets
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any, assert_never
+from typing import assert_never
 
 import msgspec
 import trio
 
+from motorpool.actors.messages.captures import CAPTURE
 from motorpool.actors.video.capture_files import new_file_name
 from motorpool.actors.work.storage_retry import BACK_OFF
 from motorpool.runtime import Actor, ActorError, Deferred, Failure, Kind, Request, Signal
@@ -91,8 +92,6 @@ CaptureRecordsMessage = (
     CaptureChange | BeginCapture | OpenCapture | AdoptCaptures | CaptureEnded | _ForgetUnbegun
 )
 CAPTURE_RECORDS: Kind[None, CaptureRecordsMessage] = Kind("capture_records")
-CAPTURE: Kind[str, Any] = Kind("capture")
-"""By id (actors/video/capture.py)."""
 
 
 class CaptureRecords(Actor[CaptureRecordsMessage]):

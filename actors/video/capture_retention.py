@@ -13,10 +13,10 @@ import trio
 
 from motorpool.actors.files.file_retention import SweepResult, sweep
 from motorpool.actors.files.media_store import MediaStore, media_key
+from motorpool.actors.messages.captures import CAPTURE, EndCapture
 from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
-from motorpool.actors.video.capture import EndCapture
 from motorpool.actors.video.capture_files import CAPTURE_NAMES, repair_all, repair_one
-from motorpool.actors.video.capture_records import CAPTURE, SERVER_ENDED
+from motorpool.actors.video.capture_records import SERVER_ENDED
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.actors.video.unrecorded_captures import record_captures
 from motorpool.actors.work.age_clock import AgeClock

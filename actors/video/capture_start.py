@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import trio
 
+from motorpool.actors.messages.captures import CAPTURE, EndCapture
 from motorpool.actors.messages.playback import PLAYBACK, GetPlaybackState
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, SendCommand
-from motorpool.actors.video.capture import EndCapture
-from motorpool.actors.video.capture_records import CAPTURE, CAPTURE_RECORDS, CaptureEnded, OpenCapture
+from motorpool.actors.video.capture_records import CAPTURE_RECORDS, CaptureEnded, OpenCapture
 from motorpool.runtime import ActorError, ActorStopped, System
 from motorpool.storage.errors import StorageError
 from motorpool.storage.video.captures import CaptureRecord

@@ -8,8 +8,8 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.files.media_files import media_url
-from motorpool.actors.video.capture import EndCapture
-from motorpool.actors.video.capture_records import CAPTURE, OpenCapture
+from motorpool.actors.messages.captures import CAPTURE, EndCapture
+from motorpool.actors.video.capture_records import OpenCapture
 from motorpool.actors.video.capture_start import start_capture
 from motorpool.api.auth.rights import CAPTURE_VIDEO, READ_HISTORY
 from motorpool.api.cluster.forwarding import RETRY_SECONDS, answer_of_home, answer_of_server

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.files.media_store import MediaStore, media_key
+from motorpool.actors.messages.captures import CAPTURE, EndCapture
 from motorpool.actors.messages.live_stream import (
     STREAM,
 )
@@ -28,7 +29,7 @@ from motorpool.actors.messages.publishing import (
     Subscribe,
     Unsubscribe,
 )
-from motorpool.actors.video.capture import CAPTURE, Continuation, EndCapture, capture_spec
+from motorpool.actors.video.capture import Continuation, capture_spec
 from motorpool.actors.video.capture_files import CaptureWriter
 from motorpool.actors.video.capture_records import CAPTURE_RECORDS, AdoptCaptures, CaptureRecords, OpenCapture
 from motorpool.actors.video.capture_start import start_capture

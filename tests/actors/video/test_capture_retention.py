@@ -11,8 +11,8 @@ from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.files.file_locks import create_locked
 from motorpool.actors.files.media_store import MediaStore
+from motorpool.actors.messages.captures import CAPTURE, EndCapture
 from motorpool.actors.video import unrecorded_captures
-from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_records import (
     CAPTURE_RECORDS,
     SERVER_ENDED,
