@@ -1,11 +1,17 @@
 """The window of a live playlist, which another server goes on with."""
 
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from motorpool.codecs.media.muxer import CONTAINERS, Segment
 from motorpool.codecs.media.parts import Part
+
+MAX_TARGET_SECONDS = 3600
+"""No segment is longer."""
+_Count = Annotated[int, Meta(ge=0)]
 
 
 class WindowSegment(msgspec.Struct, frozen=True, gc=False):
@@ -28,17 +34,23 @@ class WindowSegment(msgspec.Struct, frozen=True, gc=False):
 class PlaylistWindow(msgspec.Struct, frozen=True, gc=False):
     """All that can be fetched of a live playlist, oldest first, and the numbers that follow."""
 
-    target_duration: int
+    target_duration: Annotated[int, Meta(ge=0, le=MAX_TARGET_SECONDS)]
     """Seconds."""
-    next_index: int
-    first_discontinuity: int
+    next_index: _Count
+    first_discontinuity: _Count
     """Discontinuity sequence before the first segment."""
     segments: tuple[WindowSegment, ...]
 
 
 def is_readable(window: PlaylistWindow) -> bool:
-    """Whether all its containers are known: it may be of another release."""
-    return {segment.suffix for segment in window.segments} <= {each.suffix for each in CONTAINERS}
+    """Whether its containers are known, as it may be of another release, and its numbers fit together."""
+    suffixes = {each.suffix for each in CONTAINERS}
+    return window.next_index >= len(window.segments) and all(
+        segment.suffix in suffixes
+        and segment.start <= segment.end
+        and all(0 <= part.begin <= part.end <= len(segment.data) for part in segment.parts)
+        for segment in window.segments
+    )
 
 
 def to_window(segment: Segment, started_at: datetime | None, parts: tuple[Part, ...]) -> WindowSegment:
