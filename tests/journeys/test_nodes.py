@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import re
 import signal
 import socket
 import threading
@@ -114,9 +115,9 @@ def stored_of(server, prefix):
 
 
 def both_in(figures):
-    """The figures, if they are of both processes."""
-    names = [f'motorpool_database_available{{node="{index}"}} 1.0' for index in range(2)]
-    return figures if all(name in figures for name in names) else ""
+    """The figures, if they are of both processes, whose indices are others once they have been replaced."""
+    found = re.findall(r'^motorpool_database_available\{node="\d+"\} 1\.0$', figures, re.MULTILINE)
+    return figures if len(found) == 2 else ""
 
 
 def reports(server, unique_id, stored, ended, failures=None):
