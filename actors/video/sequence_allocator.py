@@ -47,6 +47,10 @@ class SequenceAllocator:
         self._stored = (self._reserved,)
         return first
 
+    def disown(self) -> None:
+        """Give no numbers back until the next `load`: another server has those that follow."""
+        self._stored = ()
+
     async def note_server(self, node: int) -> None:
         """Let the other servers know that this one, `node`, has the stream."""
         try:

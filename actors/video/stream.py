@@ -142,6 +142,7 @@ class Stream(Actor[StreamMessage]):
         While another server has the stream there is nothing to number.
         """
         if self._moving is not None and await self._moving.find_former(self._numbers):
+            self._numbers.disown()
             self._make_playlist(0, 0)
         else:
             self._make_playlist(*await self._numbers.load())

@@ -12,7 +12,14 @@ from trio.testing import wait_all_tasks_blocked
 
 from motorpool.actors.messages.access import MaySee
 from motorpool.actors.messages.downlink import CONNECTION
-from motorpool.actors.messages.live_stream import STREAM, HoldStream, MoveStream
+from motorpool.actors.messages.live_stream import (
+    STREAM,
+    HandOver,
+    HoldStream,
+    MoveStream,
+    ReadPlaylist,
+    StreamedBy,
+)
 from motorpool.actors.messages.publishing import Publish, PublisherLeft
 from motorpool.actors.video.settings import VideoSettings
 from motorpool.api.cluster import home_requests
@@ -196,3 +203,19 @@ async def test_a_capture_goes_on_in_the_same_file(database, tmp_path):
         with av.open(io.BytesIO(film_file.body)) as container:
             packets = [packet for packet in container.demux(video=0) if packet.size]
         assert len(packets) == 11 + 1 + 8
+
+
+async def test_who_relied_on_another_server_gives_no_numbers_back(moving, database):
+    one, home = moving
+    key = home.device_id, 1
+    # It takes the stream over, but nothing comes that can be listed.
+    assert await one.context.system.ref(STREAM, key).ask(Publish(one.context.system.ref(CONNECTION, 1)))
+    await connect(database, home, moving)
+    assert await home.context.system.ref(STREAM, key).ask(ReadPlaylist(start=False)) == StreamedBy(
+        await homes.server(database, one.node)
+    )
+    for server in moving:
+        # As at the end of a server.
+        handed = await server.context.system.ref(STREAM, key).ask(HandOver())
+        assert handed.window.next_index == (4 if server is one else 1)
+        assert await stream_marks.reserve(database, *key, "live", 0) == (4, 0)
