@@ -195,7 +195,13 @@ class Stream(Actor[StreamMessage]):
 
     async def _handle_above_others(self, message: StreamMessage) -> object:
         moving = self._moving
-        is_current = moving is not None and moving.former is not None and not moving.is_overdue
+        # A device that connects here may have been at a third server since it was here last.
+        is_current = (
+            moving is not None
+            and moving.former is not None
+            and not moving.is_overdue
+            and not isinstance(message, MoveStream)
+        )
         if not is_current and not await self._numbers.are_latest():
             if self._has_published:
                 self._reads.pending.answer_all()

@@ -219,3 +219,30 @@ async def test_who_relied_on_another_server_gives_no_numbers_back(moving, databa
         handed = await server.context.system.ref(STREAM, key).ask(HandOver())
         assert handed.window.next_index == (4 if server is one else 1)
         assert await stream_marks.reserve(database, *key, "live", 0) == (4, 0)
+
+
+async def test_a_device_that_comes_back_is_looked_for_where_it_was_last(database, tmp_path):
+    settings = {"video": VideoSettings(part_seconds=0.5)}
+    async with (
+        member(database, tmp_path / "1", **settings) as one,
+        member(database, tmp_path / "2", is_first=False, **settings) as home,
+        member(database, tmp_path / "3", is_first=False, **settings) as third,
+    ):
+        home.device_id = await home.device(home.admin, "1")
+        servers = one, home, third
+
+        async def connected(server):
+            await homes.claim(database, server.node, [home.device_id])
+            for each in servers:
+                each.context.home_finder.forget_all()
+            await server.context.system.ref(STREAM, (home.device_id, 1)).tell(MoveStream())
+
+        await connected(home)
+        await film(home, home.device_id, 0, 5)
+        await connected(one)  # where no media come
+        await connected(third)
+        await film(third, home.device_id, 0, 5)
+        await connected(one)
+        stream = one.context.system.ref(STREAM, (home.device_id, 1))
+        streamed = await stream.ask(ReadPlaylist(start=False))
+        assert streamed.home.node == third.node
