@@ -79,10 +79,16 @@ class Moving:
         return await self._others.let_move(self._system, self.former, self._stream)
 
     async def take(self) -> HandedOver | None:
-        """Have the former server end the stream; return what it had, or None if it does not answer."""
+        """Have the former server end the stream; return what it had, or None if it does not answer.
+
+        It is asked again, and answers reads, until `taken`.
+        """
         assert self.former is not None
-        former, self.former = self.former, None
-        return await self._others.hand_over(self._system, former, self._stream)
+        return await self._others.hand_over(self._system, self.former, self._stream)
+
+    def taken(self) -> None:
+        """Rely on the former server no longer."""
+        self.former = None
 
     # From this server
 

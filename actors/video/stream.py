@@ -63,8 +63,9 @@ from motorpool.codecs.media.muxer import Segment
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.playlist_window import PlaylistWindow
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.runtime import Actor, Clock, DynamicSpec, Ref
+from motorpool.runtime import Actor, Clock, DynamicSpec, Failure, Ref
 from motorpool.storage.database.database import Database
+from motorpool.storage.errors import StorageError
 
 CLOSE_SECONDS = 5.0
 """For a device to close its media connection by itself after `videoStop`."""
@@ -289,14 +290,19 @@ class Stream(Actor[StreamMessage]):
     async def _take_over_then_publish(self, moving: Moving, message: Publish) -> object:
         """Go on with the playlist of the server where the stream was, if it has given back its numbers."""
         handed = await moving.take()
-        numbers = await self._numbers.load()
+        if handed is not None and handed.captures:
+            self.context.system.ref(CAPTURE_RECORDS).offer(AdoptCaptures(handed.captures))
+        try:
+            numbers = await self._numbers.load()
+        except StorageError as error:
+            # The former server still has the window for the next publisher.
+            return Failure(error)
+        moving.taken()
         window = None if handed is None else handed.window
         if window is not None and window.next_index != numbers[0]:
             self.context.log.warning("the stream begins anew: another server has begun it meanwhile")
             window = None
         self._make_playlist(*numbers, window)
-        if handed is not None and handed.captures:
-            self.context.system.ref(CAPTURE_RECORDS).offer(AdoptCaptures(handed.captures))
         self._reads.pending.settle(self._clock.monotonic())
         outcome = self._publish(message)
         return await outcome if isinstance(outcome, Coroutine) else outcome

@@ -21,10 +21,12 @@ from motorpool.actors.messages.live_stream import (
     StreamedBy,
 )
 from motorpool.actors.messages.publishing import Publish, PublisherLeft
+from motorpool.actors.video.sequence_allocator import SequenceAllocator
 from motorpool.actors.video.settings import VideoSettings
 from motorpool.api.cluster import home_requests
 from motorpool.api.http.node_gate import KEY_HEADER, MOVE_ACTIONS
 from motorpool.storage.cluster import homes
+from motorpool.storage.errors import StorageError
 from motorpool.storage.video import captures, stream_marks
 
 
@@ -246,3 +248,24 @@ async def test_a_device_that_comes_back_is_looked_for_where_it_was_last(database
         stream = one.context.system.ref(STREAM, (home.device_id, 1))
         streamed = await stream.ask(ReadPlaylist(start=False))
         assert streamed.home.node == third.node
+
+
+async def test_a_stream_is_taken_over_once_its_numbers_are_known(moving, monkeypatch):
+    one, home = moving
+    path = f"/stream/{home.device_id}/1/live.m3u8"
+    load = SequenceAllocator.load
+    outages = [StorageError("away")]
+
+    async def fail_once(self):
+        if outages:
+            raise outages.pop()
+        return await load(self)
+
+    monkeypatch.setattr(SequenceAllocator, "load", fail_once)
+    stream = one.context.system.ref(STREAM, (home.device_id, 1))
+    with pytest.raises(StorageError):
+        await stream.ask(Publish(one.context.system.ref(CONNECTION, 1)))
+    # It is still read where it was.
+    assert listed(await one.admin.get(path))[:2] == [(1, False), (2, False)]
+    await film(one, home.device_id, 0, 5)
+    assert listed(await one.admin.get(path)) == [(1, False), (2, False), (3, False), (4, True), (5, False)]
