@@ -427,13 +427,13 @@ class Stream(Actor[StreamMessage]):
         return self._start_then(self._keyframe_or_wait) if self._may_start() else self._keyframe_or_wait()
 
     def _keyframe_or_wait(self) -> object:
-        segmenter = self._segmenter
-        last = segmenter.last_keyframe
+        last = self._segmenter.last_keyframe
         if not self._expects_media() or (self._publisher is not None and last is not None):
             return self._last_keyframe()
         return self._reads.wait(
             self._settings.start_seconds,
-            lambda: segmenter.last_keyframe is not last,
+            # The segmenter is made anew when the stream moves here.
+            lambda: (self._segmenter.last_keyframe or last) is not last,
             self._last_keyframe,
         )
 

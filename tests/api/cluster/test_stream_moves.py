@@ -7,7 +7,7 @@ import httpx
 import m3u8
 import pytest
 import trio
-from tests.api.cluster.conftest import PATIENCE, film, learned, member, requested
+from tests.api.cluster.conftest import KEYFRAME, PATIENCE, film, learned, member, requested
 from trio.testing import wait_all_tasks_blocked
 
 from motorpool.actors.messages.access import MaySee
@@ -17,6 +17,7 @@ from motorpool.actors.messages.live_stream import (
     HandOver,
     HoldStream,
     MoveStream,
+    ReadKeyframe,
     ReadPlaylist,
     StreamedBy,
 )
@@ -269,3 +270,25 @@ async def test_a_stream_is_taken_over_once_its_numbers_are_known(moving, monkeyp
     assert listed(await one.admin.get(path))[:2] == [(1, False), (2, False)]
     await film(one, home.device_id, 0, 5)
     assert listed(await one.admin.get(path)) == [(1, False), (2, False), (3, False), (4, True), (5, False)]
+
+
+async def test_a_key_frame_that_is_waited_for_comes_with_the_media(database, tmp_path):
+    settings = {"video": VideoSettings(part_seconds=0.5, start_seconds=2 * PATIENCE)}
+    async with (
+        member(database, tmp_path / "1", **settings) as one,
+        member(database, tmp_path / "2", is_first=False, **settings) as home,
+    ):
+        home.device_id = await home.device(home.admin, "1")
+        await film(home, home.device_id, 0, 5)
+        await connect(database, one, (one, home))
+        stream = one.context.system.ref(STREAM, (home.device_id, 1))
+        found = []
+
+        async def read():
+            found.append(await stream.ask(ReadKeyframe(), seconds=PATIENCE))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(read)
+            await wait_all_tasks_blocked(0.05)
+            await film(one, home.device_id, 0, 2)
+        assert found[0].payload == KEYFRAME
