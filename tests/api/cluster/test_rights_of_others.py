@@ -12,12 +12,14 @@ from tests.api.sockets.test_websocket import CLOSED, connect, read_all, receive,
 
 from motorpool.actors.messages.access import CoversGuest, MaySee
 from motorpool.actors.messages.downlink import CONNECTION
+from motorpool.actors.messages.live_stream import STREAM, MoveStream
 from motorpool.actors.messages.playback import PLAYBACK, PlaybackCommandCompleted, PlaybackRequested
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
 from motorpool.actors.video import live_reads
 from motorpool.api.sockets import live_updates
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.units import AccessUnit
+from motorpool.storage.cluster import homes
 
 TOMORROW = "2026-05-02T12:00:00Z"
 PAST = "2026-05-01T12:00:00Z"
@@ -144,6 +146,43 @@ async def test_video_of_another_server(servers, viewers, requests, monkeypatch):
             expected = [viewer.status] * len(paths)
             assert [(await viewer.client.get(path)).status for path in paths] == expected
             assert [(await there.get(path)).status for path in paths] == expected
+        assert not waited
+        await film(home, home.device_id, 5, 2)
+    assert waited == {"administrator": 200, **{name: viewer.status for name, viewer in viewers.items()}}
+
+
+async def test_video_that_the_former_server_of_a_stream_has(
+    servers, viewers, requests, database, monkeypatch
+):
+    monkeypatch.setattr(live_reads, "RELOAD_TARGETS", 1_000)
+    one, home = servers
+    await film(home, home.device_id, 0, 5)
+    # The device has connected to the other one, where no media come yet.
+    await homes.claim(database, one.node, [home.device_id])
+    for each in servers:
+        each.context.home_finder.forget_all()
+    await one.context.system.ref(STREAM, (home.device_id, 1)).tell(MoveStream())
+    folder = f"/stream/{home.device_id}/1"
+    paths = [f"{folder}/{name}" for name in ("live.m3u8", "1.ts", "1.0.ts")]
+    waited = {}
+
+    async def wait(name, client):
+        waited[name] = (await client.get(f"{folder}/live.m3u8?_HLS_msn=3&_HLS_part=3")).status
+
+    for viewer in viewers.values():
+        assert [(await viewer.client.get(path)).status for path in paths] == [200] * len(paths)
+    requests.clear()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait, "administrator", one.admin)
+        for name, viewer in viewers.items():
+            nursery.start_soon(wait, name, viewer.client)
+        await requested(requests)
+        for viewer in viewers.values():
+            await viewer.take()
+            with trio.fail_after(PATIENCE):
+                while (await viewer.client.get(paths[0])).status == 200:  # noqa: ASYNC110 - the server is asked
+                    await trio.sleep(0.01)
+            assert [(await viewer.client.get(path)).status for path in paths] == [viewer.status] * len(paths)
         assert not waited
         await film(home, home.device_id, 5, 2)
     assert waited == {"administrator": 200, **{name: viewer.status for name, viewer in viewers.items()}}
