@@ -8,7 +8,7 @@ import m3u8
 import msgspec
 import pytest
 import trio
-from tests.api.cluster.conftest import PATIENCE, film, requested
+from tests.api.cluster.conftest import PATIENCE, film, member, requested
 from trio.testing import wait_all_tasks_blocked
 from trio_websocket import ConnectionClosed, open_websocket_url
 
@@ -19,10 +19,11 @@ from motorpool.actors.messages.publishing import Publish, PublisherLeft
 from motorpool.api.cluster import home_requests, home_socket
 from motorpool.api.cluster.home_requests import PLAYLIST_SECONDS
 from motorpool.api.cluster.home_socket import HomeRefused, open_home_socket
-from motorpool.api.http.node_gate import CALLER_HEADER, KEY_HEADER, NodeGate, Sender
+from motorpool.api.http.node_gate import CALLER_HEADER, CLIENT_HEADER, KEY_HEADER, NodeGate, Sender
 from motorpool.api.nodes.control import Sibling, Siblings
 from motorpool.api.nodes.machine import Machine
 from motorpool.api.resources.streams import Directives
+from motorpool.api.settings import HttpSettings
 from motorpool.storage.cluster import homes
 from motorpool.storage.cluster.homes import Home
 
@@ -446,3 +447,23 @@ async def test_servers_of_a_machine_answer_with_the_figures_of_all(servers):
     text = (await one.client().call("GET", "/metrics")).text
     assert 'motorpool_database_available{node="0"} 1.0' in text
     assert "motorpool_processes_answering 1.0" in text
+
+
+async def test_no_header_says_from_where_figures_are_read_without_the_key(database, tmp_path):
+    http = HttpSettings(metrics_allow=("10.0.0.0/8",))
+    async with (
+        member(database, tmp_path, http=http) as served,
+        httpx.AsyncClient(base_url=served.listener.url) as client,
+    ):
+        assert (await client.get("/api/health")).status_code == 200
+        allowed = "10.0.0.1"
+        as_admin = f'{{"userId":{served.admin_id}}}'
+        for headers in (
+            {},
+            {CLIENT_HEADER: allowed},
+            {CLIENT_HEADER: allowed, KEY_HEADER: "", CALLER_HEADER: as_admin},
+            {"X-Forwarded-For": allowed},
+            {"Forwarded": f"for={allowed}"},
+        ):
+            assert (await client.get("/metrics", headers=headers)).status_code == 403, headers
+        assert (await client.get("/metrics", headers={KEY_HEADER: served.listener.key})).status_code == 200
