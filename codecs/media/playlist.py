@@ -166,6 +166,7 @@ class LivePlaylist:
                 to_window(each.segment, each.started_at, each.parts)
                 for each in (*self._unlisted, *self._listed)
             ),
+            len(self._unlisted),
         )
 
     def go_on_with(self, window: PlaylistWindow) -> None:
@@ -179,6 +180,11 @@ class LivePlaylist:
         for kept in window.segments:
             self._bytes += len(kept.data)
             self._list(from_window(kept), kept.started_at, kept.parts)
+        # They are listed no more, even if this list is longer: the numbers of lists never go back.
+        while len(self._listed) > max(1, len(window.segments) - window.unlisted):
+            self._unlist()
+        while len(self._unlisted) > self._unlisted_limit:
+            self._discard()
 
     def get(self, index: int) -> bytes | None:
         """The file of a segment, also for a while after it left the list."""

@@ -40,6 +40,8 @@ class PlaylistWindow(msgspec.Struct, frozen=True, gc=False):
     first_discontinuity: _Count
     """Discontinuity sequence before the first segment."""
     segments: tuple[WindowSegment, ...]
+    unlisted: int = 0
+    """How many of them, the oldest, have left the list."""
 
 
 def is_readable(window: PlaylistWindow) -> bool:

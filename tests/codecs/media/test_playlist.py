@@ -128,3 +128,33 @@ def test_numbers_only_grow_and_every_text_parses(
         assert abs(Fraction(str(last)) - Fraction(ticks, 90_000)) <= Fraction(1, 1_000_000)
         sequence, discontinuities = now_at, parsed.discontinuity_sequence
         target = parsed.target_duration
+
+
+@given(
+    appended=st.lists(st.tuples(st.booleans(), st.integers(0, 40)), max_size=20),
+    sizes=st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    late=st.tuples(st.integers(0, 3), st.integers(0, 3)),
+    max_bytes=st.tuples(st.integers(1, 100), st.integers(1, 100)),
+)
+def test_another_playlist_with_other_limits_goes_on_without_going_back(
+    appended: list[tuple[bool, int]],
+    sizes: tuple[int, int],
+    late: tuple[int, int],
+    max_bytes: tuple[int, int],
+) -> None:
+    before, after = (
+        LivePlaylist(size, late=late[n], max_bytes=max_bytes[n], first_index=41, first_discontinuity=7)
+        for n, size in enumerate(sizes)
+    )
+    for discontinuity, size in appended:
+        before.append(segment(2.0, discontinuity, size))
+    shown = m3u8.loads(before.render())
+    after.go_on_with(before.window())
+    goes_on = m3u8.loads(after.render())
+    assert after.next_index == before.next_index
+    assert after.next_discontinuity == before.next_discontinuity
+    assert (goes_on.media_sequence or 0) >= (shown.media_sequence or 0)
+    assert (goes_on.discontinuity_sequence or 0) >= (shown.discontinuity_sequence or 0)
+    assert len(goes_on.segments) >= min(1, len(shown.segments))
+    after.append(segment(2.0, True))
+    assert (m3u8.loads(after.render()).media_sequence or 0) >= (goes_on.media_sequence or 0)
