@@ -151,7 +151,7 @@ class GrowingFile:
     def __init__(self, path: Path, size: int, reserve_bytes: int, *, goes_on_at: int | None = None) -> None:
         """`size` is about the number of bytes that are written first.
 
-        With `goes_on_at` it is there, and goes on after so many bytes.
+        With `goes_on_at` the file exists, and is continued from that offset in bytes.
 
         Raises:
             FileExistsError: there is such a file; or a process is writing it.

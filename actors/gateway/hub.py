@@ -26,8 +26,8 @@ GATHER_SECONDS: Final = 0.004
 STEADY_TURN_SOCKETS: Final = 4
 """Sockets of a turn after which the next turn comes without waiting for the first of its sockets."""
 STEADY_SECONDS: Final = 0.010
-"""From the start of such a turn to that of the next one. What a turn has read is stored by one flush
-(`position_writer.FLUSH_SECONDS` is less)."""
+"""Interval between the starts of such turns. One flush stores the positions that a turn has read, since
+`position_writer.FLUSH_SECONDS` is less."""
 
 
 class WatchedSocket(Protocol):

@@ -56,7 +56,7 @@ class Depart(msgspec.Struct, Request[bool], NodeLocal, frozen=True, gc=False):
     staying: frozenset[int] = frozenset()
     """Devices whose connections stay for now."""
     only: frozenset[int] | None = None
-    """Those of other devices stay, too; None: of none."""
+    """If set, connections of all other devices stay as well."""
 
 
 class Settle(msgspec.Struct, frozen=True, gc=False):

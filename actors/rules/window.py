@@ -6,7 +6,7 @@ from typing import Final, Generic, TypeVar, overload
 T = TypeVar("T")
 
 _MOST_DROPPED: Final = 32
-"""Values that a list still has in front of those of the window, at most."""
+"""Most values that a list keeps in front of the window before it is copied."""
 
 
 class Window(Sequence[T], Generic[T]):

@@ -1,7 +1,5 @@
 """What servers of the cluster ask each other for live streams that move (actors/video/moving.py)."""
 
-from typing import TypeVar
-
 import msgspec
 import trio
 from quart import Response
@@ -25,8 +23,6 @@ HAND_OVER_SECONDS = 8.0
 """For a stream to end."""
 MESSAGE_PACK = "application/vnd.msgpack"
 LET_MOVE, HAND_OVER = MOVE_ACTIONS
-
-T = TypeVar("T")
 
 
 class OtherServers:
@@ -65,14 +61,10 @@ async def _post(system: System, home: Home, stream: tuple[int, int], action: str
 def add_move_routes(app: QuartTrio, context: ServerContext) -> None:
     """Add what other servers of the cluster ask; nobody else may."""
 
-    async def move(device_id: str, channel: str, action: str) -> Response:
+    async def move(device_id: int, channel: int, action: str) -> Response:
         if sender_of(current_request) is None:
             raise ResourceNotFound("there is no such resource")
-        try:
-            stream = int(device_id), int(channel)
-        except ValueError:
-            raise ResourceNotFound("there is no such stream") from None
-        system = context.system
+        stream, system = (device_id, channel), context.system
         if stream not in system.keys(STREAM):
             raise ResourceNotFound("there is no such stream")
         if action == LET_MOVE:
@@ -90,7 +82,7 @@ def add_move_routes(app: QuartTrio, context: ServerContext) -> None:
 
     for action in MOVE_ACTIONS:
         app.add_url_rule(
-            f"{SHARED_PATH}<device_id>/<channel>/{action}",
+            f"{SHARED_PATH}<int:device_id>/<int:channel>/{action}",
             f"stream_{action}",
             move,
             methods=["POST"],

@@ -24,7 +24,7 @@ ANSWER_SECONDS = 5.0
 LOOK_SECONDS = 0.1
 """Between two looks at streams and at requests in progress."""
 PLAYBACK_SECONDS = 45.0
-"""Devices whose recordings are played stay for so long at most; then they have time to move as well."""
+"""The longest time that devices stay whose recordings are played; the rest is for them to move."""
 
 _log = logging.getLogger(__name__)
 

@@ -64,7 +64,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def places_of(servers: int) -> tuple[int, ...]:
-    """Return the processes at each place of so many servers: of more than two, two share a machine."""
+    """Return the number of processes at each place; with more than two servers, two share a machine."""
     return (1,) * servers if servers < MACHINE_FROM else (*(1,) * (servers - MACHINE), MACHINE)
 
 
@@ -95,12 +95,12 @@ class Cluster:
 
     @property
     def password(self) -> str:
-        """That of the administrator of all."""
+        """Password of the administrator, whom all servers share."""
         return self.servers[0].password
 
     @property
     def names(self) -> list[str]:
-        """Those of the places."""
+        """Names of the places."""
         return [place.name for place in self.places]
 
     def client(self, place: int, auth: tuple[str, str] | None = None) -> httpx.AsyncClient:
