@@ -23,7 +23,7 @@ LINEAR_BOXES: Final = 64
 """Most boxes that are tested one by one, which is faster than a query of the tree."""
 CELLS_A_DEGREE: Final = 100
 """Cells of a degree; what the tree finds for a cell is remembered, as vehicles stay in one for a while."""
-FEW_STEPS: Final = 32
+FEW_STEPS: Final = 128
 """Most edges of corridors that are tested one by one, which is faster than numpy."""
 MAX_CELLS: Final = 4096
 """Limit of the cells that are remembered for one set of geofences."""

@@ -5,10 +5,12 @@ it remembers besides the last transition is a window of points that depends on t
 after a restart it goes on as if it had not stopped.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from math import cos, hypot, radians
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import msgspec
@@ -63,6 +65,7 @@ MAX_SECONDS = 1e8
 """A longer `min_duration` counts as this: three years."""
 ROUNDING: Final = 1e-6
 """Seconds: sums of times that differ by less are equal."""
+_FIX_TIME: Final = attrgetter("fix_time")
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 
@@ -318,13 +321,15 @@ def _advance(
     before = window
     window = _extended(before, point, limits, anchor if state.is_moving else None)
     if state.is_moving:
-        if (
-            2 * gap < limits.duration
-            and _has_just_moved(window, limits)
-            and (
-                point.fix_time - window.points[window.first].fix_time < limits.kept
-                or point.fix_time - anchor.fix_time < limits.kept
+        if 2 * gap < limits.duration and (
+            (
+                _has_just_moved(window, limits)
+                and (
+                    point.fix_time - window.points[window.first].fix_time < limits.kept
+                    or point.fix_time - anchor.fix_time < limits.kept
+                )
             )
+            or _has_come_far(window, limits)
         ):
             # Only a device that has not moved for long, or was silent, may have stopped.
             return TripState(True, anchor, window), _NONE
@@ -454,6 +459,22 @@ def _has_just_moved(window: Window[TrackPoint], limits: Limits) -> bool:
         if point.speed >= FAST_KNOTS and not is_within(point, newest, limits.still):
             return True
     return False
+
+
+def _has_come_far(window: Window[TrackPoint], limits: Limits) -> bool:
+    """Whether the device was elsewhere `duration` ago, so that `_begin_of_stop` finds nothing.
+
+    So it is if no place has both the point of then and one of the newest two, whichever a rest ends with.
+    The newest two are less than `duration` apart.
+    """
+    points, last = window.points, window.end - 1
+    newest = points[last]
+    index = bisect_right(points, newest.fix_time - limits.span, window.first, last, key=_FIX_TIME) - 1
+    if index < window.first:
+        return True
+    # The extent of a rest is that of a box, whose diagonal is longer than its sides.
+    then, metres = points[index], 1.5 * limits.distance
+    return not is_within(then, newest, metres) and not is_within(then, points[last - 1], metres)
 
 
 def _begin_of_stop(window: Sequence[TrackPoint], start: TrackPoint, limits: Limits) -> TrackPoint | None:
