@@ -3,17 +3,49 @@
 It is the same for all who may read a device; which ones a list has is asked of the database each time.
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import msgspec
 
 from motorpool.actors.messages.topics import DeviceStatus
-from motorpool.actors.words.record_json import encode
+from motorpool.actors.words.record_json import encode, quoted_time
+from motorpool.storage import secret_attributes
+from motorpool.storage.database.queries import Row
+from motorpool.storage.devices import devices
+from motorpool.storage.encryption import Keyring
 from motorpool.storage.records import Device
 
 MAX_BYTES = 16 << 20
 """Of all JSON that is kept."""
+_Wire = msgspec.defstruct("DeviceWire", [(name, Any) for name in Device.__struct_encode_fields__], gc=False)
+"""The fields of a device, whose values may be JSON."""
+
+
+def encode_rows(rows: Sequence[Row], live: Mapping[int, DeviceStatus], keyring: Keyring) -> msgspec.Raw:
+    """Return the JSON of `devices.rows_with_text` with their status, and commas between devices.
+
+    It is the same as that of records, without making any: attributes that hold no secrets are copied.
+    """
+    raw, wire, may_hold = msgspec.Raw, _Wire, secret_attributes.may_hold
+    found: list[object] = []
+    for row in rows:
+        status = live[row[0]]
+        number, name, unique_id, *others, expiration, text = row.values()
+        if may_hold(text):
+            values = {**dict(row.items()), "attributes": msgspec.json.decode(text)}
+            found.append(raw(encode(status.fill_in(devices.TABLE.from_row(values, keyring)))))
+            continue
+        last, until = _time(status.last_update), _time(expiration)
+        found.append(
+            wire(number, name, unique_id, status.status, last, status.position_id, *others, until, raw(text))
+        )
+    return raw(msgspec.json.encode(found)[1:-1])
+
+
+def _time(instant: datetime | None) -> msgspec.Raw | None:
+    return None if instant is None else msgspec.Raw(quoted_time(instant))
 
 
 class _Encoded(NamedTuple):

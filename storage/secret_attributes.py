@@ -1,7 +1,10 @@
 """Attributes of users, devices, groups, companies and the server that are secrets."""
 
+import re
 from collections.abc import Callable
 from typing import Any
+
+import msgspec
 
 from motorpool.storage.encryption import Keyring
 
@@ -32,6 +35,12 @@ SHOWN: tuple[Path, ...] = (
 ENCRYPTED = HIDDEN + SHOWN
 
 _OUTERMOST = frozenset(path[0] for path in ENCRYPTED)
+_IN_TEXT = re.compile("|".join(re.escape(msgspec.json.encode(key).decode()) for key in sorted(_OUTERMOST)))
+
+
+def may_hold(attributes: str) -> bool:
+    """Return whether there may be secrets in attributes, which are JSON text from a jsonb column."""
+    return _IN_TEXT.search(attributes) is not None
 
 
 def encrypted(attributes: dict[str, Any], keyring: Keyring, context: str) -> dict[str, Any]:

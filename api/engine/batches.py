@@ -25,10 +25,10 @@ class BatchSize:
     def __init__(self) -> None:
         self.records = FIRST_BATCH
 
-    def encode(self, records: Sequence[object]) -> list[msgspec.Raw]:
+    def encode(self, records: Sequence[object], count: int) -> list[msgspec.Raw]:
         """Return a batch as pieces of a JSON array; the next one is adapted to its length.
 
-        All of the records may be JSON already.
+        They may be JSON already, and a piece of it may be of many of the `count` records.
         """
         if not records:
             return []
@@ -37,12 +37,12 @@ class BatchSize:
         else:
             pieces = [msgspec.Raw(encode(records)[1:-1])]
         length = sum(map(len, pieces))
-        self.records = max(1, min(MAX_BATCH, BATCH_BYTES * len(records) // max(1, length)))
+        self.records = max(1, min(MAX_BATCH, BATCH_BYTES * count // max(1, length)))
         return pieces
 
 
 Fetch = Callable[[Sequence[int]], Awaitable[Sequence[object]]]
-"""Returns the records with these ids, those that still exist, or their JSON."""
+"""Returns the records with these ids, those that still exist, or their JSON with commas between."""
 
 
 async def batches_of(ids: Sequence[int], fetch: Fetch) -> Batches:
@@ -50,7 +50,7 @@ async def batches_of(ids: Sequence[int], fetch: Fetch) -> Batches:
     start, size = 0, BatchSize()
     while part := ids[start : start + size.records]:
         start += len(part)
-        yield size.encode(await fetch(part))
+        yield size.encode(await fetch(part), len(part))
 
 
 async def slices_of(records: Sequence[object]) -> Batches:
@@ -58,4 +58,4 @@ async def slices_of(records: Sequence[object]) -> Batches:
     start, size = 0, BatchSize()
     while part := records[start : start + size.records]:
         start += len(part)
-        yield size.encode(part)
+        yield size.encode(part, len(part))

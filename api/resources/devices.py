@@ -10,6 +10,7 @@ from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.rules.identity_rules import SECRET_KEY
 from motorpool.api.access import may_see_device
+from motorpool.api.device_json import encode_rows
 from motorpool.api.engine.batches import Fetch
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.checked_attributes import require_usable_attributes
@@ -124,13 +125,23 @@ class DevicePolicy(LinkedPolicy[Device]):
         return [live[record.id].fill_in(record) if record.id in live else record for record in records]
 
     def reader(self, call: Call, count: int, *, exclude_attributes: bool) -> Fetch:
-        """Return what reads some of the devices of a list: of most lists as JSON, from what is kept of them.
+        """Return what reads some of the devices of a list as JSON, from what is kept of them.
 
-        A list that is longer would displace everything that is kept before it is asked for again.
+        A list that is longer would displace everything that is kept before it is asked for again: its JSON
+        is made of rows.
         """
-        if count > MAX_KEPT_LIST:
-            return super().reader(call, count, exclude_attributes=exclude_attributes)
         context = call.context
+        if count > MAX_KEPT_LIST:
+
+            async def fetch_rows(ids: Sequence[int]) -> Sequence[msgspec.Raw]:
+                rows = await devices.rows_with_text(
+                    context.database, ids, exclude_attributes=exclude_attributes
+                )
+                live = await context.system.ref(DIRECTORY).ask(GetDeviceStatuses(tuple(ids)))
+                return [encode_rows(rows, live, context.database.keyring)] if rows else []
+
+            return fetch_rows
+
         cache = context.bare_device_json if exclude_attributes else context.device_json
 
         async def fetch(ids: Sequence[int]) -> Sequence[msgspec.Raw]:

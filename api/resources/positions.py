@@ -113,7 +113,7 @@ async def delete_position(call: Call) -> Response:
 async def _encoded(batches: AsyncGenerator[list[Position], None], size: BatchSize) -> Batches:
     async with aclosing(batches):
         async for batch in batches:
-            yield size.encode(batch)
+            yield size.encode(batch, len(batch))
 
 
 async def _latest(call: Call) -> AsyncGenerator[list[msgspec.Raw], None]:

@@ -100,7 +100,7 @@ class Table(Generic[R]):
 
     async def insert_named(self, q: Queries, record: R) -> None:
         """Store a new row under the id of the record. Raises as `insert`."""
-        await self._insert(q, record, self._columns, {})
+        await self._insert(q, record, self.columns, {})
 
     async def _insert(
         self, q: Queries, record: R, columns: Sequence[str], more: Mapping[str, Value]
@@ -202,8 +202,8 @@ class Table(Generic[R]):
     def _from_rows(self, rows: Sequence[Row], keyring: Keyring) -> Many[R]:
         """Return the records of rows of a statement that begins with `_select`, in half the time."""
         make, absent, arranged = self._make, self._absent, self._arranged
-        secrets = [(self._columns.index(column), column) for column in self.secrets]
-        structs = [(self._columns.index(name), kind) for name, kind in self._struct_columns.items()]
+        secrets = [(self.columns.index(column), column) for column in self.secrets]
+        structs = [(self.columns.index(name), kind) for name, kind in self._struct_columns.items()]
         records = []
         for row in rows:
             values = [*row.values(), *absent]
@@ -237,7 +237,7 @@ class Table(Generic[R]):
         """Return the column list of a select; `of` is the alias of this table in the statement."""
         prefix = f"{of}." if of else ""
         parts = []
-        for column in self._columns:
+        for column in self.columns:
             if column == "attributes" and exclude_attributes:
                 parts.append("'{}'::jsonb as attributes")
             elif column in self._references:
@@ -287,7 +287,8 @@ class Table(Generic[R]):
         return {field.name: hints[field.name] for field in msgspec.structs.fields(self.record)}
 
     @cached_property
-    def _columns(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in the order of `select_list`."""
         return tuple(name for name in self._types if name not in self.not_stored)
 
     @cached_property
@@ -309,25 +310,25 @@ class Table(Generic[R]):
     def _arranged(self) -> Callable[[Sequence[Value]], tuple[Value, ...]]:
         """Takes the values of the columns, then `_absent`; returns those of all fields in their order."""
         fields = [field.name for field in msgspec.structs.fields(self.record)]
-        given = [*self._columns, *(name for name in fields if name in self.not_stored)]
+        given = [*self.columns, *(name for name in fields if name in self.not_stored)]
         return itemgetter(*map(given.index, fields))
 
     @cached_property
     def _stored_columns(self) -> tuple[str, ...]:
-        return tuple(name for name in self._columns if name != "id")
+        return tuple(name for name in self.columns if name != "id")
 
     @cached_property
     def _references(self) -> frozenset[str]:
         return frozenset(
             name
-            for name in self._columns
+            for name in self.columns
             if name.endswith("_id") and self._types[name] is int and name not in self.non_references
         )
 
     @cached_property
     def _struct_columns(self) -> dict[str, Any]:
         """The columns whose decoded JSON must be converted to structs."""
-        return {name: self._types[name] for name in self._columns if _holds_struct(self._types[name])}
+        return {name: self._types[name] for name in self.columns if _holds_struct(self._types[name])}
 
 
 def _holds_struct(kind: object) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from motorpool.storage.accounts import access
-from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.database.tables import LOCK, Table
 from motorpool.storage.records import Device
 
@@ -15,6 +15,27 @@ TABLE = Table(
     not_stored=frozenset({"status", "last_update", "position_id"}),
     secrets=frozenset({"attributes"}),
 )
+
+
+_COLUMNS_AS_TEXT = ", ".join(
+    'attributes::text as "attributes"' if column == "attributes" else f'"{column}"'
+    for column in TABLE.columns
+)
+
+
+async def rows_with_text(q: Queries, ids: Sequence[int], *, exclude_attributes: bool) -> list[Row]:
+    """Return `TABLE.columns` of devices in the order of the ids; unknown ids are left out.
+
+    Attributes are JSON text, in which secrets are encrypted (`secret_attributes.may_hold`): for long lists.
+    """
+    rows = await q.fetch(
+        f"select {_COLUMNS_AS_TEXT} from"  # noqa: S608 - constant names
+        f" (select {TABLE.select_list(exclude_attributes=exclude_attributes)} from devices"
+        " where id = any($1::bigint[])) devices",
+        ids,
+    )
+    found = {row[0]: row for row in rows}
+    return [found[number] for number in ids if number in found]
 
 
 async def by_unique_ids(q: Queries, candidates: Sequence[str]) -> Device | None:
