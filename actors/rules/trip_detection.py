@@ -58,7 +58,7 @@ SAME_STEP = 0.15
 """Share by which steps of a device that reports by distance differ at most."""
 SLOTS = 12
 """Parts of `min_duration` of whose points those that are near to each other are kept once."""
-MAX_WINDOW_POINTS = 256
+MAX_WINDOW_POINTS = 128
 """Limit of the points that a state holds, many of which have one time. A window that is full is thinned out
 to half of them."""
 MAX_SECONDS = 1e8
