@@ -61,6 +61,8 @@ SLOTS = 12
 MAX_WINDOW_POINTS = 128
 """Limit of the points that a state holds, many of which have one time. A window that is full is thinned out
 to half of them."""
+LIKELY_STEPS = 8
+"""Points ago at which a device that reports each second was elsewhere if it drives."""
 MAX_SECONDS = 1e8
 """A longer `min_duration` counts as this: three years."""
 ROUNDING: Final = 1e-6
@@ -446,13 +448,15 @@ def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limit
 
 def _has_just_moved(window: Window[TrackPoint], limits: Limits) -> bool:
     """Whether the device reported within `duration` that it moves, and was not yet where it is now."""
-    points, last = window.points, window.end - 1
-    newest, before = points[last], points[last - 1]
+    points, first, last = window.points, window.first, window.end - 1
+    newest = points[last]
     since = newest.fix_time - limits.span
-    if before.speed >= FAST_KNOTS and before.fix_time > since and not is_within(before, newest, limits.still):
+    for index in (max(first, last - LIKELY_STEPS), last - 1):
         # As nearly always on a drive.
-        return True
-    for index in range(last - 2, window.first - 1, -1):
+        point = points[index]
+        if point.speed >= FAST_KNOTS and point.fix_time > since and not is_within(point, newest, limits.still):
+            return True
+    for index in range(last - 2, first - 1, -1):
         point = points[index]
         if point.fix_time <= since:
             return False

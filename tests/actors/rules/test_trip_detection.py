@@ -116,8 +116,7 @@ def test_a_drifting_receiver_makes_no_trip():
 def test_an_excavator_that_works_on_a_site_stands():
     site = [(1200 + 10 * n, 8000 + 60 * math.sin(n / 5), fast(5)) for n in range(1, 700)]
     steps = [*rest(0, 600, 0), *drive(600, 1200, 8000), *site]
-    # Within the last 200 m before the site it is not to be told from driving about there.
-    assert run(track(*steps))[0] == [(True, 600), (False, 1190)]
+    assert run(track(*steps))[0] == [(True, 600), (False, 1200)]
 
 
 def test_a_tracker_that_sleeps_while_parked_shows_a_stop_by_its_silence():
