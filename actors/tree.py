@@ -48,6 +48,7 @@ from motorpool.actors.gateway.listener import DevicePort, Listener
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.port_guard import datagram_guard, device_guard, media_guard
 from motorpool.actors.gateway.recorder import RECORDER, Recorder
+from motorpool.actors.gateway.shared_pauses import SharedPauses
 from motorpool.actors.gateway.shared_ports import SharedPorts, enabled_protocols
 from motorpool.actors.gateway.talk_connection import TalkConnection
 from motorpool.actors.geocoding.position_addresses import PositionAddresses
@@ -569,7 +570,7 @@ def _listeners(
                     guard=media_ports,
                     is_recorded=is_recorded,
                     read_bytes=MEDIA_READ_BYTES,
-                    pause_seconds=_media_pause(kind, settings.video.part_seconds),
+                    pauses=SharedPauses(_media_pause(kind, settings.video.part_seconds)),
                     proxies=proxies,
                     inherited=inherited,
                 )

@@ -14,6 +14,7 @@ import trio
 from motorpool.actors.gateway.hub import Hub
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import PortGuard
+from motorpool.actors.gateway.shared_pauses import SharedPauses
 
 READ_BYTES = 16 * 1024
 """Bytes of one read, and so the most that is decoded in one go."""
@@ -30,7 +31,7 @@ class DeviceSocket(PeerSocket):
         "_is_gathering",
         "_is_paused",
         "_local_host",
-        "_pause_seconds",
+        "_pauses",
         "raw",
         "read_bytes",
     )
@@ -40,7 +41,7 @@ class DeviceSocket(PeerSocket):
         connected: socket.socket,
         *,
         read_bytes: int = READ_BYTES,
-        pause_seconds: float = 0.0,
+        pauses: SharedPauses | None = None,
         hub: Hub | None = None,
         on_close: "Callable[[DeviceSocket], None] | None" = None,
         guard: PortGuard | None = None,
@@ -51,7 +52,7 @@ class DeviceSocket(PeerSocket):
 
         Args:
             read_bytes: bytes of one read.
-            pause_seconds: between two reads of `receive`, so that bytes gather: for a peer that never stops
+            pauses: between two reads of `receive`, so that bytes gather: for a peer that never stops
                 sending and waits for no answer a task switch a packet would cost more than all other work.
             hub: the hub that reads; None if the owner calls `receive`.
             on_close: called once, when the connection has ended.
@@ -66,7 +67,7 @@ class DeviceSocket(PeerSocket):
         self._hub = hub
         self._is_paused = False
         self.read_bytes = read_bytes
-        self._pause_seconds = pause_seconds
+        self._pauses = pauses
         self._is_gathering = False
         super().__init__(peer, guard or PortGuard(), on_close)
         self._local_host = sys.intern(local_host)
@@ -100,9 +101,9 @@ class DeviceSocket(PeerSocket):
                     await trio.lowlevel.wait_writable(self.raw)
                     self._send_backlog()
                     continue
-                if self._is_gathering:
+                if self._is_gathering and self._pauses is not None:
                     self._is_gathering = False
-                    await trio.sleep(self._pause_seconds)
+                    await self._pauses.wait()
                 else:
                     await trio.lowlevel.wait_readable(self.raw)
             except trio.ClosedResourceError:
@@ -111,7 +112,7 @@ class DeviceSocket(PeerSocket):
                 self.close(f"connection lost: {error.strerror or error}")
             data = self._read()  # nothing where it was closed meanwhile
             if data:
-                self._is_gathering = self._pause_seconds > 0 and len(data) < self.read_bytes
+                self._is_gathering = len(data) < self.read_bytes
                 return data
         return b""
 

@@ -19,6 +19,7 @@ from motorpool.actors.gateway.port_binding import bind_port, listen
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.proxy_headers import HEADER_SECONDS, receive_proxy_header
 from motorpool.actors.gateway.recorder import RECORDER, Tap
+from motorpool.actors.gateway.shared_pauses import SharedPauses
 from motorpool.actors.messages.conditions import note_out_of_files
 from motorpool.actors.messages.counters import (
     ACCEPT_FAILURES,
@@ -63,7 +64,7 @@ class DevicePort:
     """Whether received bytes are sent to the recorder."""
     read_bytes: int = READ_BYTES
     """As of `DeviceSocket`, as are the next two."""
-    pause_seconds: float = 0.0
+    pauses: SharedPauses | None = None
     hub: Hub | None = None
     proxies: Networks = field(default_factory=Networks)
     """Connections from there begin with a PROXY header."""
@@ -255,7 +256,7 @@ class Listener(Actor[Never]):
         device_socket = DeviceSocket(
             socket.socket(fileno=accepted.detach()),
             read_bytes=port.read_bytes,
-            pause_seconds=port.pause_seconds,
+            pauses=port.pauses,
             hub=port.hub,
             on_close=self._on_close,
             guard=port.guard,

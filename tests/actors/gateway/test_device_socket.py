@@ -8,6 +8,7 @@ import trio.testing
 
 from motorpool.actors.gateway import device_socket as device_socket_module
 from motorpool.actors.gateway.device_socket import DeviceSocket
+from motorpool.actors.gateway.shared_pauses import SharedPauses
 
 
 def tcp_pair():
@@ -110,7 +111,7 @@ async def test_cancelling_receive_loses_nothing(tcp):
 
 async def test_a_pause_gathers_what_comes_in_small_pieces(tcp, mock_clock):
     ours, theirs = tcp
-    device_socket = DeviceSocket(ours, pause_seconds=0.1)
+    device_socket = DeviceSocket(ours, pauses=SharedPauses(0.1))
     theirs.sendall(b"1")
     assert await device_socket.receive() == b"1"
     received = []
@@ -130,6 +131,6 @@ async def test_a_pause_gathers_what_comes_in_small_pieces(tcp, mock_clock):
 
 async def test_a_full_read_is_followed_by_the_next_without_a_pause(tcp, mock_clock):
     ours, theirs = tcp
-    device_socket = DeviceSocket(ours, pause_seconds=1000, read_bytes=4)
+    device_socket = DeviceSocket(ours, pauses=SharedPauses(1000), read_bytes=4)
     theirs.sendall(b"12345678")
     assert [await device_socket.receive(), await device_socket.receive()] == [b"1234", b"5678"]
