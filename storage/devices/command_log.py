@@ -141,28 +141,29 @@ _ADD = f"""
 """  # noqa: S608 - constants
 _SETTLE = f"""
     with held as (
-        select id from command_log where id = any($1::bigint[]) and state = 'SENDING' order by id for update
+        select result.* from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])
+            as result (id, state, reason, answer_node)
+        join command_log l using (id) where l.state = 'SENDING' order by l.id for update of l
     )
     update command_log l set state = result.state, reason = left(result.reason, {MAX_TEXT}),
         answer_node = result.answer_node,
         sent_at = case when result.state = 'SENT' then $5::timestamptz end
-    from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])
-        as result (id, state, reason, answer_node)
-    where l.id = result.id and l.id in (select id from held)
+    from held as result where l.id = result.id
 """  # noqa: S608 - constants
 _ANSWER = f"""
-    with held as (select id from command_log where id = any($1::bigint[]) order by id for update)
+    with held as (
+        select given.* from (
+            select distinct on (id) id, ok, text, time
+            from unnest($1::bigint[], $2::boolean[], $3::text[], $4::timestamptz[]) with ordinality
+                as answer (id, ok, text, time, number)
+            order by id, number desc
+        ) as given join command_log l using (id) order by l.id for update of l
+    )
     update command_log l set state = 'ANSWERED', answer_node = null, reason = null,
         answer = case when given.text <> '' or l.answer is null then left(given.text, {MAX_TEXT})
             else l.answer end,
         answer_ok = given.ok, answer_time = given.time, sent_at = coalesce(l.sent_at, given.time)
-    from (
-        select distinct on (id) id, ok, text, time
-        from unnest($1::bigint[], $2::boolean[], $3::text[], $4::timestamptz[]) with ordinality
-            as answer (id, ok, text, time, number)
-        order by id, number desc
-    ) as given
-    where l.id = given.id and l.id in (select id from held)
+    from held as given where l.id = given.id
 """  # noqa: S608 - constants
 _LOSE = f"""
     update command_log set state = 'UNKNOWN', answer_node = null, reason = left($2, {MAX_TEXT})

@@ -88,24 +88,24 @@ class StartedStep(msgspec.Struct, frozen=True, gc=False):
     """Of its row in the log of commands."""
 
 
-# A scheduled command occurs at most once in `asked`. Rows are locked in the order of their ids: scheduled
-# commands, then firings, then runs, then the queue. All other statements use the same order.
+# A scheduled command occurs at most once in what is asked. Rows are locked in the order of their ids:
+# scheduled commands, then firings, then runs, then the queue. All other statements use the same order. What
+# is locked takes along what is asked of it: PostgreSQL takes arrays for short, and would join two such lists
+# by comparing each row with each.
 _FIRE = """
-    with asked as (
-        select * from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::text[], $5::text[],
+    with held as materialized (
+        select asked.* from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::text[], $5::text[],
             $6::bigint[]) as asked (schedule_id, calendar_id, at, phase, list, requested_by)
-    ),
-    held as materialized (
-        select id from scheduled_commands where id = any($1::bigint[]) order by id for update
+        join scheduled_commands s on s.id = asked.schedule_id order by s.id for update of s
     ),
     fired as (
         update scheduled_commands s set
-            watched_from = case when asked.phase = 'manual' then s.watched_from else asked.at end
-        from asked
-        where s.id = asked.schedule_id and s.id in (select id from held) and (asked.phase = 'manual'
-            or (s.active and s.calendar_id = asked.calendar_id and s.watched_from < asked.at))
-        returning s.id, asked.at, asked.phase, asked.requested_by,
-            case asked.list when 'start' then s.on_start else s.on_end end as steps
+            watched_from = case when held.phase = 'manual' then s.watched_from else held.at end
+        from held
+        where s.id = held.schedule_id and (held.phase = 'manual'
+            or (s.active and s.calendar_id = held.calendar_id and s.watched_from < held.at))
+        returning s.id, held.at, held.phase, held.requested_by,
+            case held.list when 'start' then s.on_start else s.on_end end as steps
     )
     insert into unfinished_firings
         (firing, scheduled_command_id, phase, at, requested_by, command_ids, delays)
@@ -135,16 +135,14 @@ _UNFINISHED = """
 # Of the devices of a portion there is one more than get their records now, by which it is seen whether it is
 # the last portion.
 _MAKE = """
-    with recursive asked as (
-        select * from unnest($1::bigint[], $2::bigint[], $3::integer[])
+    with recursive held as materialized (
+        select asked.* from unnest($1::bigint[], $2::bigint[], $3::integer[])
             as asked (firing, schedule_id, devices)
-    ),
-    held as materialized (
-        select id from scheduled_commands where id = any($2::bigint[]) order by id for update
+        join scheduled_commands s on s.id = asked.schedule_id order by s.id for update of s
     ),
     portion as materialized (
-        select f.*, asked.devices from unfinished_firings f join asked using (firing)
-        where f.scheduled_command_id in (select id from held) order by f.firing for update of f
+        select f.*, held.devices from held join unfinished_firings f using (firing)
+        where f.scheduled_command_id = held.schedule_id order by f.firing for update of f
     ),
     linked (firing, group_id) as (
         select portion.firing, g.group_id
@@ -153,7 +151,7 @@ _MAKE = """
             from linked join groups below on below.group_id = linked.group_id
     ),
     target as materialized (
-        select firing, device_id, number > devices as left_for_later from portion cross join lateral (
+        select portion.*, device_id, number > devices as left_for_later from portion cross join lateral (
             select device_id, row_number() over (order by device_id) as number from (
                 select device_id from device_scheduled_command d
                 where d.scheduled_command_id = portion.scheduled_command_id
@@ -173,8 +171,8 @@ _MAKE = """
         returning f.firing
     ),
     finished as (
-        delete from unfinished_firings where firing in (select firing from portion)
-            and firing not in (select firing from target where left_for_later)
+        delete from unfinished_firings f using portion where f.firing = portion.firing
+            and f.firing not in (select firing from target where left_for_later)
     ),
     made as (
         insert into scheduled_command_runs (scheduled_command_id, firing, phase, step, device_id, command_id,
@@ -182,8 +180,7 @@ _MAKE = """
         select scheduled_command_id, firing, phase, step.number - 1, device_id, command_id, delay,
             step.number < cardinality(command_ids), at + step.after * interval '1 second', 'pending',
             requested_by
-        from portion join target using (firing)
-        cross join lateral (
+        from target cross join lateral (
             select number, command_id, delay, sum(delay) over (order by number) as after
             from unnest(command_ids, delays) with ordinality as list (command_id, delay, number)
         ) as step
@@ -244,24 +241,25 @@ _START_STEPS = f"""
             coalesce(c.attributes, '{{}}') as attributes, coalesce(u.id, 0) as owner_id,
             case when jsonb_typeof(s.attributes -> 'queueMaxMinutes') = 'number' then trunc(least(greatest(
                 (s.attributes ->> 'queueMaxMinutes')::numeric, 0), {MAX_QUEUE_MINUTES}))::integer
-            else 0 end as queue_minutes, c.description, u.name as user_name
+            else 0 end as queue_minutes, c.description, u.name as user_name, r.device_id,
+            r.scheduled_command_id, coalesce(l.id, nextval('command_log_id_seq')) as log_id
         from scheduled_command_runs r
         left join scheduled_commands s on s.id = r.scheduled_command_id
         left join users u on u.id = coalesce(r.requested_by, s.owner_id)
         left join devices d on d.id = r.device_id
         left join commands c on c.id = r.command_id
+        left join command_log l on l.run_id = r.id
         where r.id = any($1::bigint[]) and r.status = 'pending' and not {nodes.is_dead("$4")}
         order by r.id for update of r
     ),
     logged as (
-        insert into command_log (device_id, type, description, text_channel, attributes, origin, user_id,
+        insert into command_log (id, device_id, type, description, text_channel, attributes, origin, user_id,
             user_name, run_id, scheduled_command_id, time, state)
-        select r.device_id, type, {command_log.short("judged.description")}, text_channel,
-            {command_log.bounded("judged.attributes")}, 'SCHEDULE', owner_id, user_name, r.id,
-            r.scheduled_command_id, $2, 'SENDING'
-        from judged join scheduled_command_runs r using (id) where judged.reason is null order by r.id
+        select log_id, device_id, type, {command_log.short("description")}, text_channel,
+            {command_log.bounded("attributes")}, 'SCHEDULE', owner_id, user_name, id, scheduled_command_id,
+            $2, 'SENDING'
+        from judged where reason is null order by id
         on conflict (run_id) where run_id is not null do update set state = 'SENDING'
-        returning id, run_id
     )
     update scheduled_command_runs r set
         status = case when judged.reason is null then 'sending' else 'skipped' end,
@@ -269,10 +267,10 @@ _START_STEPS = f"""
         time = case when judged.reason is null then r.time else $2 end,
         reason = judged.reason,
         detail = case when judged.reason = 'no_permission' then judged.detail end
-    from judged left join logged on logged.run_id = judged.id where r.id = judged.id
+    from judged where r.id = judged.id
     returning r.id, r.scheduled_command_id, r.device_id, r.phase, judged.due, r.followed, judged.reason,
         judged.type, judged.text_channel, judged.attributes, judged.queue_minutes, judged.owner_id,
-        coalesce(logged.id, 0)
+        case when judged.reason is null then judged.log_id else 0 end
 """  # noqa: S608 - constant names
 
 

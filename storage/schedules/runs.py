@@ -44,8 +44,9 @@ _SHOWN = """
 # A step that was cancelled while it was being sent already has its reason.
 _SETTLE = """
     with held as (
-        select id from scheduled_command_runs
-        where id = any($1::bigint[]) order by id for update
+        select result.* from unnest($1::bigint[], $2::text[], $3::text[], $4::text[])
+            as result (id, status, reason, detail)
+        join scheduled_command_runs r using (id) order by r.id for update of r
     )
     update scheduled_command_runs r set detail = result.detail,
         status = case when result.status = 'pending' and r.reason is not null then 'skipped'
@@ -53,9 +54,8 @@ _SETTLE = """
         time = case when result.status = 'pending' and r.reason is null then r.time else $5 end,
         reason = case when result.status in ('skipped', 'pending') then coalesce(r.reason, result.reason)
             else result.reason end
-    from unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) as result (id, status, reason, detail)
-    where r.id = result.id and r.id in (select id from held)
-        and r.status in ('sending', 'delivering') and result.status <> 'queued'
+    from held as result
+    where r.id = result.id and r.status in ('sending', 'delivering') and result.status <> 'queued'
 """
 # A delay of one step delays all steps that follow it by the same interval.
 _LOCK = """
