@@ -44,10 +44,13 @@ class IndexedGeofence(msgspec.Struct, frozen=True):
     """0: none."""
     boxes: tuple[Box, ...] = ()
     """Boxes that together contain the area, from which they are set."""
+    steps: int = 0
+    """How much there is to be tested in all of the area, from which it is set."""
 
     def __post_init__(self) -> None:
-        """Find the boxes once, and not for each index."""
+        """Set what follows from the area once, and not for each index."""
         msgspec.structs.force_setattr(self, "boxes", tuple(self.area.boxes()))
+        msgspec.structs.force_setattr(self, "steps", self.area.steps(-90, 90))
 
     def contains(self, latitude: float, longitude: float, altitude: float = 0.0) -> bool:
         """Whether the point lies in the area, and not below the floor or above the ceiling."""
@@ -154,7 +157,7 @@ def prepare(geofences: Collection[IndexedGeofence]) -> None:
     """Prepare geofences for indexes; in a thread, since areas with many edges and imports take long."""
     if sum(len(geofence.boxes) for geofence in geofences) > LINEAR_BOXES:
         import shapely  # noqa: F401, PLC0415
-    large = [each.area for each in geofences if each.area.steps(-90, 90) > FEW_STEPS]
+    large = [each.area for each in geofences if each.steps > FEW_STEPS]
     if large:
         from motorpool.actors.rules import edge_columns  # noqa: PLC0415
 
@@ -194,12 +197,11 @@ def _crossed(geofences: Collection[IndexedGeofence], start: Place, end: Place) -
 
 def _are_many(geofences: Collection[IndexedGeofence], south: float, north: float) -> bool:
     """Whether there is much to be tested for points between two latitudes."""
-    steps = 0
-    for geofence in geofences:
-        steps += geofence.area.steps(south, north)
-        if steps > FEW_STEPS:
-            return True
-    return False
+    # Bands of latitudes are only counted where all of them would be many.
+    return (
+        sum([each.steps for each in geofences]) > FEW_STEPS
+        and sum([each.area.steps(south, north) for each in geofences]) > FEW_STEPS
+    )
 
 
 _BoxedGeofence = tuple[Box, IndexedGeofence]

@@ -454,7 +454,11 @@ def _has_just_moved(window: Window[TrackPoint], limits: Limits) -> bool:
     for index in (max(first, last - LIKELY_STEPS), last - 1):
         # As nearly always on a drive.
         point = points[index]
-        if point.speed >= FAST_KNOTS and point.fix_time > since and not is_within(point, newest, limits.still):
+        if (
+            point.speed >= FAST_KNOTS
+            and point.fix_time > since
+            and not is_within(point, newest, limits.still)
+        ):
             return True
     for index in range(last - 2, first - 1, -1):
         point = points[index]
