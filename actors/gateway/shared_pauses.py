@@ -4,8 +4,8 @@ from typing import Final
 
 import trio
 
-ENDS_IN_A_PAUSE: Final = 10
-"""A pause is shorter than it could be by at most one part in so many."""
+STEPS_OF_A_PAUSE: Final = 10
+"""Steps of a pause, which ends with the last one that it holds: at most one step early."""
 
 
 class SharedPauses:
@@ -14,7 +14,7 @@ class SharedPauses:
     def __init__(self, seconds: float) -> None:
         """`seconds`: the longest pause."""
         self._seconds = seconds
-        self._step = seconds / ENDS_IN_A_PAUSE
+        self._step = seconds / STEPS_OF_A_PAUSE
         self._waiting: dict[int, trio.lowlevel.ParkingLot] = {}
         """Tasks by when their pause ends, in steps; besides the one that sleeps for them."""
 

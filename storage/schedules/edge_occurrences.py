@@ -218,7 +218,8 @@ MAX_QUEUE_MINUTES = 30 * 24 * 60
 OWNER_DELETED = "the owner of the scheduled command was deleted"
 # The rights are those for sending manually (docs/users.md#restrictions,
 # docs/permissions.md#access-to-devices), checked at the time of sending: of the user who asked for the run,
-# else of the owner. A step that was to be tried again has its row in the log already.
+# else of the owner. A step that was to be tried again has its row in the log already, perhaps only since this
+# statement began: which row it is, the insert tells. The ids are looked up in one object, as above.
 _START_STEPS = f"""
     with judged as (
         select r.id, r.time as due,
@@ -242,25 +243,26 @@ _START_STEPS = f"""
             case when jsonb_typeof(s.attributes -> 'queueMaxMinutes') = 'number' then trunc(least(greatest(
                 (s.attributes ->> 'queueMaxMinutes')::numeric, 0), {MAX_QUEUE_MINUTES}))::integer
             else 0 end as queue_minutes, c.description, u.name as user_name, r.device_id,
-            r.scheduled_command_id, coalesce(l.id, nextval('command_log_id_seq')) as log_id
+            r.scheduled_command_id
         from scheduled_command_runs r
         left join scheduled_commands s on s.id = r.scheduled_command_id
         left join users u on u.id = coalesce(r.requested_by, s.owner_id)
         left join devices d on d.id = r.device_id
         left join commands c on c.id = r.command_id
-        left join command_log l on l.run_id = r.id
         where r.id = any($1::bigint[]) and r.status = 'pending' and not {nodes.is_dead("$4")}
         order by r.id for update of r
     ),
     logged as (
-        insert into command_log (id, device_id, type, description, text_channel, attributes, origin, user_id,
+        insert into command_log (device_id, type, description, text_channel, attributes, origin, user_id,
             user_name, run_id, scheduled_command_id, time, state)
-        select log_id, device_id, type, {command_log.short("description")}, text_channel,
+        select device_id, type, {command_log.short("description")}, text_channel,
             {command_log.bounded("attributes")}, 'SCHEDULE', owner_id, user_name, id, scheduled_command_id,
             $2, 'SENDING'
         from judged where reason is null order by id
         on conflict (run_id) where run_id is not null do update set state = 'SENDING'
-    )
+        returning id, run_id
+    ),
+    log_ids as materialized (select jsonb_object_agg(run_id, id) as of_runs from logged)
     update scheduled_command_runs r set
         status = case when judged.reason is null then 'sending' else 'skipped' end,
         sent_by = case when judged.reason is null then $4::bigint end,
@@ -270,7 +272,7 @@ _START_STEPS = f"""
     from judged where r.id = judged.id
     returning r.id, r.scheduled_command_id, r.device_id, r.phase, judged.due, r.followed, judged.reason,
         judged.type, judged.text_channel, judged.attributes, judged.queue_minutes, judged.owner_id,
-        case when judged.reason is null then judged.log_id else 0 end
+        coalesce((select (of_runs ->> judged.id::text)::bigint from log_ids), 0)
 """  # noqa: S608 - constant names
 
 

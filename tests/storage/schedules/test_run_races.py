@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import trio
+from tests.storage.conftest import WAITS
 
 from motorpool.storage.devices import commands
 from motorpool.storage.records import QueuedCommand
@@ -64,6 +65,30 @@ async def test_what_begins_first_hears_of_a_cancellation_and_the_other_way_round
         (after,) = await world.runs(schedule)
         assert after.status == ("sending" if begins_first else "skipped")
         assert after.reason == "schedule_inactive"
+
+
+async def test_a_step_that_was_tried_since_the_statement_began_has_its_row_in_the_log(world):
+    database = world.database
+    schedule = await world.schedule(
+        await world.device(), await world.device(), start=[(await world.command(), 0)]
+    )
+    await world.fire(schedule, NOW + MINUTE)
+    first, second = sorted(run.id for run in await world.runs())
+    begun = []
+
+    async def begin():
+        begun.extend(await edge_occurrences.start_steps(database, [first, second], NOW + MINUTE))
+
+    async with trio.open_nursery() as nursery, database.transaction() as transaction:
+        await transaction.execute("select from scheduled_command_runs where id = $1 for update", first)
+        nursery.start_soon(begin)
+        while not await database.fetch_value(WAITS):
+            await trio.lowlevel.checkpoint()
+        (tried,) = await edge_occurrences.start_steps(database, [second], NOW + MINUTE)
+        await runs.store_outcomes(database, [Outcome(second, "pending")], NOW + MINUTE)
+    rows = await database.fetch("select run_id, id from command_log order by run_id")
+    assert [(step.run_id, step.log_id) for step in begun] == [tuple(row.values()) for row in rows]
+    assert tried.log_id == begun[1].log_id
 
 
 async def test_an_edge_and_a_deactivation_end_in_one_of_two_ways(world, meanwhile):
