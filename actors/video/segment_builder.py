@@ -14,7 +14,7 @@ from motorpool.runtime.actor import ActorLog
 class SegmentBuilder:
     """Makes the audio of fragments AAC, sends them to subscribers and muxes them; in order, one at a time.
 
-    A fragment that FFmpeg rejects is left out, and the next one is marked as a discontinuity.
+    A fragment whose container cannot hold it is left out, and the next one is marked as a discontinuity.
     """
 
     def __init__(

@@ -19,6 +19,6 @@ class Container(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     media_type: str
     """Content type of HTTP responses."""
     write: "Callable[[MediaFragment], bytes]"
-    """Return the file of a fragment, whose audio is AAC; raises av.FFmpegError where FFmpeg rejects it."""
+    """Return the file of a fragment, whose audio is AAC; raises CodecError where it cannot hold that."""
     write_initialization: "Callable[[MediaFragment], bytes] | None" = None
     """Return the initialization section (EXT-X-MAP); empty where the previous one still applies."""

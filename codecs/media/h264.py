@@ -65,4 +65,6 @@ H264 = VideoCodec(
     sample_entry=b"avc1",
     decoder_configuration=avc_configuration,
     to_mp4_sample=annexb.to_length_prefixed,
+    stream_type=0x1B,
+    delimiter=b"\0\0\0\1\x09\xf0",
 )

@@ -72,4 +72,7 @@ H265 = VideoCodec(
     sample_entry=b"hvc1",
     decoder_configuration=hevc_configuration,
     to_mp4_sample=annexb.to_length_prefixed,
+    stream_type=0x24,
+    stream_descriptors=b"\x05\x04HEVC",
+    delimiter=b"\0\0\0\1\x46\x01\x50",
 )

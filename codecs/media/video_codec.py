@@ -55,3 +55,8 @@ class VideoCodec:
     """The box in its sample entry, made from a key frame."""
     to_mp4_sample: Callable[[bytes], bytes]
     """An access unit as an MP4 sample."""
+    stream_type: int = 0
+    """In the program map of MPEG-TS, as are the descriptors; 0 where it has another container."""
+    stream_descriptors: bytes = b""
+    delimiter: bytes = b""
+    """The access unit delimiter that MPEG-TS wants before each picture, behind a start code of four bytes."""
