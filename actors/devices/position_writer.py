@@ -32,7 +32,7 @@ from motorpool.storage.records import Event, Position
 
 FLUSH_ROWS = 250
 """Limit of the rows of one transaction."""
-FLUSH_SECONDS = 0.008
+FLUSH_SECONDS = 0.006
 """Least time between the starts of two flushes, unless the next one is full."""
 QUEUE_ROWS = 20_000
 """Limit of the queue: about 20 MB, or half a second at full speed."""

@@ -25,7 +25,7 @@ GATHER_SECONDS: Final = 0.004
 """How long a turn with fewer ready sockets waits for more, which cuts the cost of each to a third."""
 STEADY_TURN_SOCKETS: Final = 4
 """Sockets of a turn after which the next turn comes without waiting for the first of its sockets."""
-STEADY_SECONDS: Final = 0.010
+STEADY_SECONDS: Final = 0.008
 """Interval between the starts of such turns. One flush stores the positions that a turn has read, since
 `position_writer.FLUSH_SECONDS` is less."""
 

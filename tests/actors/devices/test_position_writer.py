@@ -354,7 +354,7 @@ async def test_stop_ends_in_time_although_the_database_is_away(database, outage,
     assert await stored(database) == []
 
 
-async def test_a_flush_begins_at_most_every_eight_milliseconds(database, writing, time):
+async def test_a_flush_begins_at_most_every_six_milliseconds(database, writing, time):
     async with writing() as (system, writer, _):
         flushed = system.topic(POSITIONS).subscribe()
         writer.tell_nowait(Append(at(0)))
@@ -364,7 +364,7 @@ async def test_a_flush_begins_at_most_every_eight_milliseconds(database, writing
         writer.tell_nowait(Append(at(2)))
         await time.settle()
         assert flushed.lag == 1
-        await time.passes(0.0075)
+        await time.passes(0.0055)
         assert flushed.lag == 1
         await time.passes(0.0006)
         assert flushed.lag == 2
