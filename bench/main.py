@@ -111,6 +111,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sockets", type=int, default=200, help="WebSockets of websocket (default 200)")
     parser.add_argument("--vehicles", type=int, default=2000, help="fleet of mixed and storm (default 2000)")
     parser.add_argument("--devices", type=int, default=1_000_000, help="devices of size (default 1000000)")
+    parser.add_argument(
+        "--stored", type=int, default=10_000_000, help="positions of stored (default 10000000)"
+    )
     parser.add_argument("--server", metavar="URL", help="measure this server with Traccar's API")
     parser.add_argument("--email", help=f"its account for --server (or {EMAIL})")
     parser.add_argument("--password", help=f"better given by {PASSWORD}: others see the command line")
@@ -177,6 +180,7 @@ def run(args: argparse.Namespace) -> int:
         sockets=args.sockets,
         vehicles=args.vehicles,
         devices=args.devices,
+        stored=args.stored,
     )
     facts = {**machine.facts(), "date": time.strftime("%Y-%m-%d", time.gmtime())}
     summary = Summary(facts | ({"server": args.server} if args.server else {}))

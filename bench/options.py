@@ -75,6 +75,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Fleet of the scenarios `mixed` and `storm`."""
     devices: int = 1_000_000
     """Rows of the scenario `size`."""
+    stored: int = 10_000_000
+    """Positions of the scenario `stored`."""
 
     def span(self, usual: float) -> float:
         """Return the length of a span whose default is `usual` seconds."""

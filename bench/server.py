@@ -163,6 +163,22 @@ class Server(MeasuredServer):
         """
         return fetch_rows(self._conninfo(), sql)
 
+    def copy_rows(self, table: str, query: str) -> None:
+        """Store the rows of a query in a table by COPY, which takes a quarter less than INSERT for millions.
+
+        Raises:
+            BenchError: PostgreSQL refuses it.
+        """
+        command = [str(_psql()), "-Xq", "-v", "ON_ERROR_STOP=1", "-d", self._conninfo(), "-c"]
+        read = [*command, f"copy ({query}) to stdout (format binary)"]
+        write = [*command, f"copy {table} from stdin (format binary)"]
+        with subprocess.Popen(read, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as source:
+            done = subprocess.run(write, stdin=source.stdout, capture_output=True, check=False)
+            assert source.stderr is not None
+            reason = source.stderr.read()
+        if source.returncode or done.returncode:
+            raise BenchError(f"the database refused: {(reason + done.stderr).decode().strip()}")
+
     def _conninfo(self) -> str:
         """Return where psql finds the database, as a URL or a connection string."""
         if self._database != _EMBEDDED:

@@ -85,8 +85,9 @@ class Retention(Actor[Never]):
         database = self._database
         await partitions.ensure_partitions(database, self.context.clock.now())
         if days:
+            begun = self.context.clock.monotonic()
             deleted = await expired_positions.delete_before(database, self._cutoff(days))
-            self._report(deleted, "positions", days)
+            self._report(deleted, "positions", days, begun)
         await positions.purge_deleted(database)
 
     async def _runs(self, days: int) -> None:
@@ -96,10 +97,10 @@ class Retention(Actor[Never]):
     async def _rows(self, table: Kept, days: int) -> None:
         if not days:
             return
-        deleted = 0
+        deleted, begun = 0, self.context.clock.monotonic()
         while count := await expired_rows.delete_before(self._database, table, self._cutoff(days)):
             deleted += count
-        self._report(deleted, f"rows of {table}", days)
+        self._report(deleted, f"rows of {table}", days, begun)
 
     async def _command_log(self) -> None:
         while await command_log.trim(self._database):
@@ -125,6 +126,7 @@ class Retention(Actor[Never]):
     async def _presences(self) -> None:
         await ticket_presences.delete_expired(self._database)
 
-    def _report(self, deleted: int, what: str, days: int) -> None:
+    def _report(self, deleted: int, what: str, days: int, begun: float) -> None:
         if deleted:
-            self.context.log.info("deleted %d %s older than %d days", deleted, what, days)
+            seconds = self.context.clock.monotonic() - begun
+            self.context.log.info("deleted %d %s older than %d days in %.2f s", deleted, what, days, seconds)

@@ -27,6 +27,7 @@ def test_every_scenario_has_a_title_for_the_list() -> None:
         "servers",
         "size",
         "soak",
+        "stored",
         "storm",
         "tickets",
         "trips",
