@@ -22,9 +22,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str
     metric: str
     unit: str
-    before: float
-    """Mean of the runs of the first side."""
-    after: float
+    before: float | None
+    """Mean of the runs of the first side; None: it is not there."""
+    after: float | None
     ratio: float | None
     """Geometric mean of the ratios of the second to the first; None where one of them is not above 0."""
     low: float | None
@@ -40,40 +40,54 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 def compare(
     before: Sequence[Sequence[Figure]], after: Sequence[Sequence[Figure]], *, in_turns: bool
 ) -> list[Change]:
-    """Compare the metrics that all runs of both sides have, in the order of the last run.
+    """Compare the metrics of the scenarios that both sides have, in the order of the last run.
 
     Where the runs were made by turns on this machine, values are compared, each with the one of its turn:
     what made the machine slower made both slower. Otherwise ratios to references are compared where there are
-    some: they hold from machine to machine, absolutes do not.
+    some: they hold from machine to machine, absolutes do not. What not all runs of a side have is not there.
     """
+    both = {each.scenario for each in before[-1]} & {each.scenario for each in after[-1]}
+    units = {
+        (each.scenario, each.metric): each for each in (*before[-1], *after[-1]) if each.scenario in both
+    }
+    order = dict.fromkeys((each.scenario, each.metric) for each in (*after[-1], *before[-1]))
     found = []
-    for figure in after[-1]:
-        key = figure.scenario, figure.metric
+    for key in [key for key in order if key in units]:
         sides = [
             [each for run in runs for each in run if (each.scenario, each.metric) == key]
             for runs in (before, after)
         ]
-        if len(sides[0]) != len(before) or len(sides[1]) != len(after):
-            continue
         by_ratio = not in_turns and all(each.ratio is not None for each in chain(*sides))
-        values = [[each.ratio if by_ratio else each.value for each in side] for side in sides]
-        first, second = ([value for value in side if value is not None] for side in values)
-        if len(first) != len(before) or len(second) != len(after):
+        first, second = (
+            _values(side, len(runs), by_ratio=by_ratio)
+            for side, runs in zip(sides, (before, after), strict=True)
+        )
+        if not first and not second:
             continue
-        ratio, low, high = _ratio(first, second, in_turns=in_turns)
+        figure = units[key]
+        ratio, low, high = (
+            _ratio(first, second, in_turns=in_turns) if first and second else (None, None, None)
+        )
         found.append(
             Change(
                 scenario=figure.scenario,
                 metric=figure.metric,
                 unit=f"x {figure.reference}" if by_ratio else figure.unit,
-                before=statistics.fmean(first),
-                after=statistics.fmean(second),
+                before=statistics.fmean(first) if first else None,
+                after=statistics.fmean(second) if second else None,
                 ratio=ratio,
                 low=low,
                 high=high,
             )
         )
     return found
+
+
+def _values(side: Sequence[Figure], runs: int, *, by_ratio: bool) -> list[float]:
+    """Return the values, or ratios, of a metric in the runs of a side; none if it is not in all of them."""
+    values = [each.ratio if by_ratio else each.value for each in side]
+    known = [value for value in values if value is not None]
+    return known if len(known) == runs else []
 
 
 def _ratio(

@@ -6,9 +6,11 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -20,11 +22,25 @@ from motorpool.bench.jobs.budgets import NUMBERS
 from motorpool.bench.options import BenchError, NotThereError, Options
 from motorpool.bench.page import write_page
 from motorpool.bench.scenarios import DEFAULT, DEFAULT_SECONDS, names, scenario
-from motorpool.bench.sides import check_sides, compare_sides
+from motorpool.bench.sides import check_sides, compare_sides, is_address
 from motorpool.bench.tables import change_table, figure_table
 from motorpool.codecs.devices import CODECS
 
 EMAIL, PASSWORD = "MOTORPOOL_BENCH_EMAIL", "MOTORPOOL_BENCH_PASSWORD"
+T = TypeVar("T", int, float)
+INTERRUPTED = 130
+"""Exit code after Ctrl+C."""
+_OPTIONS_OF = {
+    "ramp": ("ingest",),
+    "rules": ("ingest",),
+    "udp": ("ingest",),
+    "protocol": ("ingest", "trips"),
+    "kinds": ("trips",),
+    "jobs": ("console",),
+    "nats": ("servers",),
+    "drills": ("servers",),
+}
+"""Options that change nothing without one of these scenarios."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,34 +60,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar=("A", "B"),
         help="measure A and B by turns: addresses, folders with checkouts, or files of earlier --json",
     )
-    parser.add_argument("--repeats", type=int, default=5, help="turns of --compare (default 5)")
+    parser.add_argument("--repeats", type=_count, default=5, help="turns of --compare (default 5)")
     parser.add_argument(
         "--baseline", action="store_true", help="keep the figures as bench/baseline.json, and in the docs"
     )
-    parser.add_argument("--seconds", type=float, help="length of each measured span (default: by scenario)")
+    parser.add_argument("--seconds", type=_amount, help="length of each measured span (default: by scenario)")
     parser.add_argument(
-        "--minutes", type=float, default=10.0, help="length of play, soak, fuzz, servers (10)"
+        "--minutes", type=_amount, default=10.0, help="length of play, soak, fuzz, servers (10)"
     )
-    parser.add_argument("--terminals", type=int, default=1000, help="reporting terminals (default 1000)")
+    parser.add_argument("--terminals", type=_count, default=1000, help="reporting terminals (default 1000)")
     parser.add_argument(
         "--idle-terminals",
-        type=int,
+        type=_count,
         default=10_000,
         help="terminals of registration, idle (default 10000)",
     )
-    parser.add_argument("--streams", type=int, default=400, help="live streams (default 400)")
-    parser.add_argument("--actors", type=int, default=100_000, help="idle actors (default 100000)")
-    parser.add_argument("--schedules", type=int, default=10_000, help="scheduled commands (default 10000)")
-    parser.add_argument("--tickets", type=int, default=200, help="tickets created a second (default 200)")
-    parser.add_argument("--overdue", type=int, default=10_000, help="overdue tickets (default 10000)")
+    parser.add_argument("--streams", type=_count, default=400, help="live streams (default 400)")
+    parser.add_argument("--actors", type=_count, default=100_000, help="idle actors (default 100000)")
+    parser.add_argument("--schedules", type=_count, default=10_000, help="scheduled commands (default 10000)")
+    parser.add_argument("--tickets", type=_count, default=200, help="tickets created a second (default 200)")
     parser.add_argument(
-        "--breaches", type=int, default=0, help="tickets that breach within a minute (default 0)"
+        "--overdue", type=_count_from_0, default=10_000, help="overdue tickets (default 10000)"
     )
-    parser.add_argument("--soak-streams", type=int, default=40, help="live streams of soak (default 40)")
     parser.add_argument(
-        "--soak-requests", type=float, default=50.0, help="API requests a second of soak (default 50)"
+        "--breaches", type=_count_from_0, default=0, help="tickets that breach within a minute (default 0)"
     )
-    parser.add_argument("--soak-sockets", type=int, default=20, help="WebSockets of soak (default 20)")
+    parser.add_argument(
+        "--soak-streams", type=_count_from_0, default=40, help="live streams of soak (default 40)"
+    )
+    parser.add_argument(
+        "--soak-requests", type=_amount, default=50.0, help="API requests a second of soak (default 50)"
+    )
+    parser.add_argument(
+        "--soak-sockets", type=_count_from_0, default=20, help="WebSockets of soak (default 20)"
+    )
     parser.add_argument(
         "--rules",
         action="store_true",
@@ -86,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, help="seed of fuzz, drills and days (default 1)")
     parser.add_argument(
         "--drills",
-        type=int,
+        type=_count_from_0,
         default=0,
         metavar="N",
         help="servers: N times random faults, in place of --minutes with all of them by turns",
@@ -95,24 +117,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--servers", type=int, default=2, help="servers of servers; of more than 2, two share a machine (2)"
     )
     parser.add_argument("--nats", action="store_true", help="servers: NATS links them")
-    parser.add_argument("--cameras", type=int, default=6, help="cameras of servers (default 6)")
-    parser.add_argument("--days", type=int, default=200, help="days of trips (default 200)")
+    parser.add_argument("--cameras", type=_count_from_0, default=6, help="cameras of servers (default 6)")
+    parser.add_argument("--days", type=_count, default=200, help="days of trips (default 200)")
     parser.add_argument("--kinds", metavar="NAMES", help="kinds of vehicles of trips: van,bus (default: all)")
     parser.add_argument(
         "--jobs", metavar="NUMBERS", help="console: these jobs only: 4,5 (default: everything)"
     )
-    parser.add_argument("--clients", type=int, default=1, help="processes of clients (default 1)")
+    parser.add_argument("--clients", type=_count, default=1, help="processes of clients (default 1)")
     parser.add_argument(
         "--ramp", action="store_true", help="ingest: also the highest rate whose p99 is within --bound"
     )
     parser.add_argument(
-        "--bound", type=float, default=100.0, metavar="MS", help="of --ramp, in milliseconds (default 100)"
+        "--bound", type=_amount, default=100.0, metavar="MS", help="of --ramp, in milliseconds (default 100)"
     )
-    parser.add_argument("--sockets", type=int, default=200, help="WebSockets of websocket (default 200)")
-    parser.add_argument("--vehicles", type=int, default=2000, help="fleet of mixed and storm (default 2000)")
-    parser.add_argument("--devices", type=int, default=1_000_000, help="devices of size (default 1000000)")
+    parser.add_argument("--sockets", type=_count, default=200, help="WebSockets of websocket (default 200)")
     parser.add_argument(
-        "--stored", type=int, default=10_000_000, help="positions of stored (default 10000000)"
+        "--vehicles", type=_count, default=2000, help="fleet of mixed and storm (default 2000)"
+    )
+    parser.add_argument("--devices", type=_count, default=1_000_000, help="devices of size (default 1000000)")
+    parser.add_argument(
+        "--stored", type=_count, default=10_000_000, help="positions of stored (default 10000000)"
     )
     parser.add_argument("--server", metavar="URL", help="measure this server with Traccar's API")
     parser.add_argument("--email", help=f"its account for --server (or {EMAIL})")
@@ -126,21 +150,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--database-pid",
-        type=int,
+        type=_count,
         metavar="PID",
         help="its PostgreSQL on this machine, to count its CPU",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the chosen scenarios; return 0 if all could be measured, 2 for a wrong command line."""
+    """Run the chosen scenarios; return 0 if all could be measured, 2 for a wrong command line.
+
+    What was measured is shown and written in any case, also after Ctrl+C (code 130).
+    """
     # A file or pipe has no width; the table must not wrap.
     console = Console(width=None if sys.stdout.isatty() else 150)
     if args.list:
         for name in names():
             console.print(f"[bold]{name}[/]  {scenario(name).TITLE}", highlight=False)
         return 0
-    chosen = args.scenarios or list(DEFAULT)
+    chosen = args.scenarios or _default(args)
     if problem := _problem(args, chosen):
         sys.stderr.write(f"motorpool bench: {problem}\n")
         return 2
@@ -185,23 +212,71 @@ def run(args: argparse.Namespace) -> int:
     facts = {**machine.facts(), "date": time.strftime("%Y-%m-%d", time.gmtime())}
     summary = Summary(facts | ({"server": args.server} if args.server else {}))
     changes: list[Change] = []
+    failed = False
+    code = 0
     with _interrupted_by_sigterm():
-        if args.compare:
-            changes, failed = _compare(args, chosen, options, summary, console)
-            console.print(change_table(changes, *args.compare))
-        else:
-            last_start = math.inf if args.scenarios else time.monotonic() + DEFAULT_SECONDS
-            failed = _measure(chosen, options, summary, console, last_start)
-            console.print(figure_table(summary))
+        try:
+            if args.compare:
+                changes, failed = _compare(args, chosen, options, summary, console)
+            else:
+                last_start = math.inf if args.scenarios else time.monotonic() + DEFAULT_SECONDS
+                failed = _measure(chosen, options, summary, console, last_start)
+        except (KeyboardInterrupt, BaseExceptionGroup):
+            # Nurseries put it into a group; groups of errors end in _measure.
+            summary.note("interrupted: the figures are those that were measured before")
+            code = INTERRUPTED
+    if args.compare:
+        console.print(change_table(changes, *args.compare))
+    else:
+        console.print(figure_table(summary))
+    if args.baseline and (failed or code):
+        summary.note("the baseline was not kept, since not everything could be measured")
     for note in summary.notes:
         console.print(f"· {note}", highlight=False, markup=False)
+    writing: list[Callable[[], None]] = []
     if args.json:
-        summary.write(args.json, changes)
+        writing.append(lambda: summary.write(args.json, changes))
     if args.html:
-        write_page(args.html, summary, changes)
-    if args.baseline and not failed:
-        baseline.keep(summary)
-    return 1 if failed else 0
+        writing.append(lambda: write_page(args.html, summary, changes))
+    if args.baseline and not failed and not code:
+        writing.append(lambda: baseline.keep(summary))
+    for write in writing:
+        try:
+            write()
+        except (OSError, BenchError) as error:
+            sys.stderr.write(f"motorpool bench: {error}\n")
+            failed = True
+    return code or int(failed)
+
+
+def _count(text: str) -> int:
+    """Read a number from 1 on. Raises argparse.ArgumentTypeError: it is none."""
+    return _read(text, int, 1, "a whole number from 1 on")
+
+
+def _count_from_0(text: str) -> int:
+    """Read a number from 0 on. Raises argparse.ArgumentTypeError: it is none."""
+    return _read(text, int, 0, "a whole number from 0 on")
+
+
+def _amount(text: str) -> float:
+    """Read a number above 0. Raises argparse.ArgumentTypeError: it is none."""
+    return _read(text, float, sys.float_info.min, "a number above 0")
+
+
+def _read(text: str, kind: Callable[[str], T], least: float, what: str) -> T:
+    with suppress(ValueError):
+        if least <= (number := kind(text)) < math.inf:
+            return number
+    raise argparse.ArgumentTypeError(f"{text} is not {what}")
+
+
+def _default(args: argparse.Namespace) -> list[str]:
+    """Return what is measured if no scenario is named: of the default set what the servers allow."""
+    fit = {"own", "any"} if args.compare else {"none", "own", "any"}
+    if args.server or any(map(is_address, args.compare or ())):
+        fit = {"any"}
+    return [name for name in DEFAULT if scenario(name).SERVER in fit]
 
 
 def _problem(args: argparse.Namespace, chosen: Sequence[str]) -> str | None:
@@ -212,8 +287,18 @@ def _problem(args: argparse.Namespace, chosen: Sequence[str]) -> str | None:
     foreign = [name for name in names() if scenario(name).SERVER == "any"]
     if args.server and (others := [name for name in chosen if name not in foreign]):
         return f"{', '.join(others)} cannot measure another server; --server is for {', '.join(foreign)}"
-    if args.server and args.baseline:
-        return "the baseline is of servers that the bench starts"
+    if args.baseline and (args.server or not baseline.PAGE.exists()):
+        return "the baseline is of servers that the bench starts, and kept in a checkout of the repository"
+    for name, scenarios in _OPTIONS_OF.items():
+        if getattr(args, name) and not set(scenarios) & set(chosen):
+            return f"--{name} is an option of {' and '.join(scenarios)}"
+    if (args.port or args.database_pid) and not any(
+        map(is_address, (args.server or "", *(args.compare or ())))
+    ):
+        return "--port and --database-pid are of a server that --server or --compare names"
+    for path in (args.json, args.html):
+        if path and not _is_writable(path):
+            return f"{path} cannot be written"
     if args.jobs and not set(args.jobs.split(",")) <= set(map(str, NUMBERS)):
         return f"--jobs takes numbers of {', '.join(map(str, NUMBERS))}"
     if args.servers < 2:
@@ -232,12 +317,11 @@ def _comparison_problem(
 ) -> str | None:
     if args.server or args.baseline:
         return "--compare names its servers itself, and is no baseline"
-    if args.repeats < 1:
-        return "--repeats takes a number of turns"
-    if inside := [name for name in chosen if scenario(name).SERVER == "none"]:
+    inside = [name for name in chosen if scenario(name).SERVER == "none"]
+    if inside and not all(Path(word).is_file() for word in args.compare):
         return f"{', '.join(inside)} measures this program itself, not a server that could be compared"
     own = [name for name in chosen if name not in foreign]
-    if own and any(word.startswith("http") for word in args.compare):
+    if own and any(map(is_address, args.compare)):
         return f"{', '.join(own)} cannot measure another server"
     try:
         check_sides(args.compare)
@@ -251,7 +335,17 @@ def _ports(words: Sequence[str]) -> dict[str, int]:
     pairs = [word.partition("=") for word in words]
     if any(name not in CODECS for name, _, _ in pairs):
         raise ValueError
-    return {name: int(port) for name, _, port in pairs}
+    ports = {name: int(port) for name, _, port in pairs}
+    if not all(0 < port < 1 << 16 for port in ports.values()):
+        raise ValueError
+    return ports
+
+
+def _is_writable(path: Path) -> bool:
+    """Return whether a file can be written, as far as its folder and its rights tell."""
+    if path.exists():
+        return not path.is_dir() and os.access(path, os.W_OK)
+    return path.parent.is_dir() and os.access(path.parent, os.W_OK | os.X_OK)
 
 
 def _compare(
@@ -269,7 +363,13 @@ def _compare(
         summary.notes += [note for note in notes if note not in summary.notes]
         return one.figures
 
-    return compare_sides(args.compare, options, args.repeats, measure), failed
+    changes = compare_sides(args.compare, options, args.repeats, measure)
+    if args.scenarios:
+        # A file has others, too.
+        changes = [change for change in changes if change.scenario in chosen]
+    if not changes:
+        summary.note("the two sides have no figure of the same scenario")
+    return changes, failed or not changes
 
 
 @contextmanager
@@ -321,6 +421,11 @@ def _measure(
                 summary.add_absent(name, "all", "", str(error))
             except BenchError as error:
                 summary.note(f"{name}: {error}")
+                failed = True
+            except Exception as error:
+                # A mistake in one, or an answer that nobody expected, must not cost the others' figures.
+                progress.console.print(traceback.format_exc(), highlight=False, markup=False)
+                summary.note(f"{name}: {type(error).__name__}: {error}")
                 failed = True
             progress.update(task, completed=module.STEPS, description="")
     return failed

@@ -42,17 +42,18 @@ def check_sides(words: Sequence[str]) -> None:
         BenchError: it is none.
     """
     for word in words:
-        if _earlier(word) is None and not _is_address(word):
+        if _earlier(word) is None and not is_address(word):
             _checkout(word)
 
 
-def _is_address(word: str) -> bool:
+def is_address(word: str) -> bool:
+    """Return whether a side is the address of a server."""
     return word.startswith(("http://", "https://"))
 
 
 def _earlier(word: str) -> list[Figure] | None:
     path = Path(word)
-    if _is_address(word) or not path.is_file():
+    if is_address(word) or not path.is_file():
         return None
     try:
         return read_run(path).results
@@ -61,7 +62,7 @@ def _earlier(word: str) -> list[Figure] | None:
 
 
 def _measure(word: str, options: Options, measure: Measure) -> Sequence[Figure]:
-    if _is_address(word):
+    if is_address(word):
         return measure(word, msgspec.structs.replace(options, server=word))
     own = _checkout(word)
     with servers_of(own) if own is not None else nullcontext():

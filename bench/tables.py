@@ -48,8 +48,8 @@ def change_table(changes: Sequence[Change], before: str, after: str) -> Table:
         table.add_row(
             change.scenario,
             change.metric,
-            f"{change.before:,.4g}",
-            f"{change.after:,.4g}",
+            ABSENT if change.before is None else f"{change.before:,.4g}",
+            ABSENT if change.after is None else f"{change.after:,.4g}",
             change.unit,
             f"[bold]{ratio}[/]" if change.is_sure else ratio,
             interval,

@@ -63,6 +63,21 @@ def test_of_nothing_there_is_no_ratio(values: tuple[float, float]) -> None:
     assert (change.before, change.after, change.ratio) == (*values, None)
 
 
-def test_what_one_side_does_not_have_is_left_out() -> None:
-    assert compare([run(None)], [run(3)], in_turns=True) == []
-    assert compare([run(3, "p50")], [run(3, "p99")], in_turns=True) == []
+def test_what_one_side_does_not_have_is_not_there() -> None:
+    change = only(compare([run(None)], [run(3)], in_turns=True))
+    assert (change.before, change.after, change.ratio) == (None, 3, None)
+    changes = compare([run(3, "p50")], [run(4, "p99")], in_turns=True)
+    assert [(each.metric, each.before, each.after) for each in changes] == [
+        ("p99", None, 4),
+        ("p50", 3, None),
+    ]
+    # In one of its runs it was missing.
+    change = only(compare([run(None), run(3)], [run(4), run(4)], in_turns=True))
+    assert (change.before, change.after) == (None, 4)
+    assert compare([run(None)], [run(None)], in_turns=True) == []
+
+
+def test_a_scenario_of_one_side_only_is_left_out() -> None:
+    other = [Figure(scenario="api", metric="throughput", value=1, unit="/s")]
+    assert compare([run(3)], [other], in_turns=True) == []
+    assert [each.scenario for each in compare([run(3)], [other + run(4)], in_turns=True)] == ["ingest"]

@@ -74,6 +74,7 @@ def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         main, "scenario", lambda _: SimpleNamespace(TITLE="", SERVER="any", STEPS=1, run=listen)
     )
+    monkeypatch.setattr(main, "_OPTIONS_OF", {})
     words = (
         "--seconds 2 --minutes 3 --terminals 4 --idle-terminals 5 --streams 6 --actors 7 --schedules 8"
         " --soak-streams 9 --soak-requests 10 --soak-sockets 11 --seed 12 --days 13"
@@ -159,8 +160,7 @@ def test_sigterm_ends_a_scenario_as_ctrl_c_does(monkeypatch: pytest.MonkeyPatch,
     handlers = signal.SIG_IGN if background else signal.default_int_handler, signal.getsignal(signal.SIGTERM)
     before = signal.signal(signal.SIGINT, handlers[0])
     try:
-        with pytest.raises(KeyboardInterrupt):
-            main.run(parse("waits"))
+        assert main.run(parse("waits")) == main.INTERRUPTED
         assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == handlers
     finally:
         signal.signal(signal.SIGINT, before)
@@ -235,13 +235,20 @@ def test_a_scenario_that_cannot_be_measured_does_not_stop_the_others(
     [
         ("nonsense",),
         ("good", "--compare", "/nowhere.json", "."),
-        ("good", "--compare", "http://127.0.0.1:9", "http://127.0.0.1:9", "--repeats", "0"),
         ("good", "--compare", "http://127.0.0.1:9", ".", "--baseline"),
         ("bad", "--compare", "http://127.0.0.1:9", "."),
         ("bad", "--server", "http://127.0.0.1:9"),
         ("good", "--server", "http://127.0.0.1:9", "--baseline"),
         ("good", "--port", "jt808"),
         ("good", "--port", "nothing=5"),
+        ("good", "--port", "jt808=0", "--server", "http://127.0.0.1:9"),
+        ("good", "--port", "jt808=65536", "--server", "http://127.0.0.1:9"),
+        ("good", "--port", "jt808=5015"),
+        ("good", "--database-pid", "5"),
+        ("good", "--ramp"),
+        ("good", "--kinds", "van"),
+        ("good", "--json", "/nowhere/run.json"),
+        ("good", "--html", "/"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_code_2(
@@ -251,3 +258,86 @@ def test_a_wrong_command_line_is_one_line_and_code_2(
     captured = capsys.readouterr()
     assert captured.err.startswith("motorpool bench: ")
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--terminals 0",
+        "--clients -1",
+        "--repeats 0",
+        "--seconds 0",
+        "--bound nan",
+        "--minutes inf",
+        "--sockets x",
+    ],
+)
+def test_numbers_that_nothing_could_be_measured_with_are_refused(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse(*words.split())
+    assert f"{words.split()[1]} is not a" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("two_scenarios")
+@pytest.mark.parametrize(
+    ("error", "code"), [(KeyError("uniqueId"), 1), (KeyboardInterrupt(), main.INTERRUPTED)]
+)
+def test_figures_are_kept_whatever_ends_a_later_scenario(
+    error: BaseException,
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    good = main.scenario("good")
+    bad = SimpleNamespace(TITLE="", SERVER="own", STEPS=1, run=fail)
+    monkeypatch.setattr(main, "scenario", lambda name: good if name == "good" else bad)
+    path = tmp_path / "run.json"
+    assert main.run(parse("good", "bad", "--json", str(path), "--baseline")) == code
+    out = capsys.readouterr().out
+    assert "km/h" in out
+    assert "the baseline was not kept" in out
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert written["results"]
+    assert ("bad: KeyError: 'uniqueId'" in written["notes"]) == (code == 1)
+    assert any(note.startswith("interrupted") for note in written["notes"]) == (code != 1)
+
+
+@pytest.mark.usefixtures("two_scenarios")
+def test_a_file_that_cannot_be_written_costs_neither_the_table_nor_the_other_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "run.html"
+    assert main.run(parse("good", "--json", "/dev/full", "--html", str(page))) == 1
+    captured = capsys.readouterr()
+    assert "km/h" in captured.out
+    assert "No space left" in captured.err
+    assert "km/h" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("two_scenarios")
+def test_earlier_runs_of_different_scenarios_have_nothing_to_compare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # As with `motorpool bench --compare bench/baseline.json today.json`: nothing is to be measured.
+    monkeypatch.setattr(main, "DEFAULT", ("good",))
+    paths = [str(tmp_path / name) for name in ("before.json", "after.json")]
+    for path in paths:
+        assert main.run(parse("good", "--json", path)) == 0
+    assert main.run(parse("--compare", *paths)) == 0
+    assert main.run(parse("bad", "--compare", *paths)) == 1
+    assert "no figure of the same scenario" in capsys.readouterr().out
+
+
+def test_of_the_default_set_a_comparison_measures_what_its_sides_allow(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    assert main._default(parse()) == list(main.DEFAULT)
+    assert "mailbox" not in main._default(parse("--compare", folder, folder))
+    assert "live" in main._default(parse("--compare", folder, folder))
+    assert "live" not in main._default(parse("--compare", folder, "http://127.0.0.1:9"))
+    assert "ingest" in main._default(parse("--server", "http://127.0.0.1:9"))
