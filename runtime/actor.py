@@ -76,11 +76,10 @@ class Actor(Generic[M]):
 class Context(Generic[M]):
     """The runtime as an actor sees it: its identity, time, and a way to end. One for each actor object."""
 
-    __slots__ = ("_cell", "_log")
+    __slots__ = ("_cell",)
 
     def __init__(self, cell: Cell[M]) -> None:
         self._cell = cell
-        self._log: ActorLog | None = None
 
     @property
     def ref(self) -> Ref[M]:
@@ -115,10 +114,11 @@ class Context(Generic[M]):
 
     @property
     def log(self) -> "ActorLog":
-        """A logger that adds the actor's path."""
-        if self._log is None:
-            self._log = ActorLog(logging.getLogger(type(self._cell.actor).__module__), {"actor": self.path})
-        return self._log
+        """A logger that adds the actor's path.
+
+        Made each time: most actors log a line or two, and one that is kept takes 360 bytes of each.
+        """
+        return ActorLog(logging.getLogger(type(self._cell.actor).__module__), {"actor": self.path})
 
     def after(self, seconds: float, message: M) -> Timer:
         """Send `message` to this actor after `seconds`, even to a full mailbox. Ends with the actor."""

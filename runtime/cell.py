@@ -532,7 +532,7 @@ class MessageTimer(Timer):
     __slots__ = ("_cell", "_message")
 
     def __init__(self, cell: Cell[Any], message: object, interval: float | None) -> None:
-        super().__init__(self._tell, interval)
+        super().__init__(interval)
         self._cell = cell
         self._message = message
 
@@ -541,7 +541,8 @@ class MessageTimer(Timer):
         super().cancel()
         self._remove()
 
-    def _tell(self) -> None:
+    def fire(self) -> None:
+        """Tell it."""
         cell = self._cell
         once = self.interval is None
         cell.handled_at_check += 1  # messages of its own timers do not keep it from being idle

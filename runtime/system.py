@@ -32,6 +32,8 @@ class System:
         self.runtime: Final = RuntimeContext(clock, nursery)
         """What its actors share; for the runtime itself."""
         self._groups: Mapping[Kind[Any, Any], Group[Any]] = {}
+        self._singletons: dict[Kind[None, Any], Ref[Any]] = {}
+        """The refs of kinds without keys, shared by all who keep one."""
         self._topics: dict[TopicName[Any], Topic[Any]] = {}
         self._root: Node | None = None
 
@@ -67,7 +69,12 @@ class System:
 
     def ref(self, kind: Kind[Any, M], key: Any = None) -> Ref[M]:
         """Return a handle on an actor, whether it exists or not; starts nothing. Raises UnknownKind."""
-        return Ref(self._group(kind), key)
+        if key is not None:
+            return Ref(self._group(kind), key)
+        found = self._singletons.get(kind)
+        if found is None:
+            found = self._singletons[kind] = Ref(self._group(kind), None)
+        return found
 
     async def start(
         self, kind: Kind[K, M], key: K, factory: Callable[[], Behaviour[M]] | None = None

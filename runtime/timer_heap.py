@@ -10,12 +10,11 @@ SPARE: Final = 64
 
 
 class Timer:
-    """One callback that will be made. Made by `Timers`."""
+    """Something that will be done, once or again and again. Made by `Timers`."""
 
-    __slots__ = ("_entry_number", "_heap", "callback", "due", "interval")
+    __slots__ = ("_entry_number", "_heap", "due", "interval")
 
-    def __init__(self, callback: Callable[[], object], interval: float | None = None) -> None:
-        self.callback: Final = callback
+    def __init__(self, interval: float | None = None) -> None:
         self.interval = interval
         """Seconds between calls; None: only once."""
         self.due = inf
@@ -26,6 +25,10 @@ class Timer:
     def __repr__(self) -> str:
         return f"<Timer due {self.due:g}>"
 
+    def fire(self) -> None:
+        """Do it."""
+        raise NotImplementedError
+
     @property
     def armed(self) -> bool:
         """Whether it will still fire."""
@@ -35,6 +38,23 @@ class Timer:
         """Never fire again. Harmless when it has fired or is cancelled already."""
         if self._heap is not None:
             self._heap.drop(self)
+
+
+class CallbackTimer(Timer):
+    """A timer that calls a function."""
+
+    __slots__ = ("_callback",)
+
+    def __init__(self, callback: Callable[[], object], interval: float | None = None) -> None:
+        super().__init__(interval)
+        self._callback: Final = callback
+
+    def __repr__(self) -> str:
+        return f"<Timer of {self._callback!r} due {self.due:g}>"
+
+    def fire(self) -> None:
+        """Call the function."""
+        self._callback()
 
 
 class TimerHeap:

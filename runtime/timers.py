@@ -8,7 +8,7 @@ from typing import Final
 import trio
 
 from motorpool.runtime.clock import Clock
-from motorpool.runtime.timer_heap import Timer, TimerHeap
+from motorpool.runtime.timer_heap import CallbackTimer, Timer, TimerHeap
 
 RECHECK_SECONDS: Final = 1.0
 """How often timers at a wall instant look at the wall clock: a jump of it is noticed within this time."""
@@ -35,7 +35,7 @@ class Timers:
 
     def after(self, seconds: float, callback: Callable[[], object]) -> Timer:
         """Call `callback` once, `seconds` from now."""
-        timer = Timer(callback)
+        timer = CallbackTimer(callback)
         self.arm(timer, seconds)
         return timer
 
@@ -43,13 +43,13 @@ class Timers:
         """Call `callback` each `seconds`, first after `seconds`; turns that were missed are not made up."""
         if seconds <= 0:
             raise ValueError(f"an interval must be longer than {seconds} s")
-        timer = Timer(callback, interval=seconds)
+        timer = CallbackTimer(callback, interval=seconds)
         self.arm(timer, seconds)
         return timer
 
     def at(self, instant: datetime, callback: Callable[[], object]) -> Timer:
         """Call `callback` once the wall clock shows `instant` or later; the past is due at once."""
-        timer = Timer(callback)
+        timer = CallbackTimer(callback)
         self.arm_at(timer, instant)
         return timer
 
@@ -83,15 +83,15 @@ class Timers:
             late = max(0.0, self._clock.monotonic() - timer.due)
             self.arm(timer, timer.interval - late % timer.interval)
         try:
-            timer.callback()
+            timer.fire()
         except Exception:
-            log.exception("a timer's callback failed: %r", timer.callback)
+            log.exception("a timer's callback failed: %r", timer)
 
     def _schedule_wall_check(self) -> None:
         now = self._clock.now().timestamp()
         wait = min(RECHECK_SECONDS, max(0.0, self._wall_timers.next_due - now))
         if self._recheck is None:
-            self._recheck = Timer(self._fire_wall_timers)
+            self._recheck = CallbackTimer(self._fire_wall_timers)
         self.arm(self._recheck, wait)
 
     def _fire_wall_timers(self) -> None:

@@ -3,10 +3,9 @@
 The queue is in the database; the actor only remembers whether there may be any.
 """
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
+from motorpool.actors.devices.device_positions import DevicePositions
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.messages.changes import LOCAL_CHANGES, QueueFilled
 from motorpool.actors.messages.command_log import COMMAND_LOG, HandedOver
@@ -33,20 +32,20 @@ FORBIDDEN = "whoever sent it may no longer send commands to the device"
 class CommandQueue:
     """Adds commands, removes them one by one, and reports the outcome of each."""
 
-    __slots__ = ("_context", "_database", "_node", "_publish", "_session", "waiting")
+    __slots__ = ("_context", "_database", "_node", "_positions", "_session", "waiting")
 
     def __init__(
         self,
         session: DeviceSession,
         database: Database,
-        publish: Callable[[str, dict[str, Any]], None],
+        positions: DevicePositions,
         node: int = 0,
     ) -> None:
-        """`publish` is called with the type and attributes of each event; `node` is this server's number."""
+        """`positions` publishes the events; `node` is this server's number."""
         self._session = session
         self._context = session.context
         self._database = database
-        self._publish = publish
+        self._positions = positions
         self._node = node
         self.waiting = False
         """Whether commands may be queued."""
@@ -124,9 +123,11 @@ class CommandQueue:
         queued = claimed.command
         if refused:
             self._context.log.warning("queued command %s (%s) not sent: %s", queued.id, queued.type, refused)
-            self._publish("queuedCommandFailed", {"id": queued.id, "command": queued.type, "reason": refused})
+            self._positions.publish_event(
+                "queuedCommandFailed", {"id": queued.id, "command": queued.type, "reason": refused}
+            )
         else:
-            self._publish("queuedCommandSent", {"id": queued.id})
+            self._positions.publish_event("queuedCommandSent", {"id": queued.id})
         try:
             await self._store_outcome(claimed, refused)
         except StorageError as error:

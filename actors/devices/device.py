@@ -50,12 +50,12 @@ class DeviceActor(Actor[DeviceMessage]):
         "_database",
         "_device_id",
         "_identity",
+        "_kept_uploads",
         "_online_status",
         "_options",
         "_positions",
         "_rule_cache",
         "_session",
-        "_uploads",
     )
 
     def __init__(
@@ -71,7 +71,8 @@ class DeviceActor(Actor[DeviceMessage]):
         self._online_status: OnlineStatus
         self._positions: DevicePositions
         self._commands: DeviceCommands
-        self._uploads: DeviceUploads
+        self._kept_uploads: DeviceUploads | None = None
+        """Made when it is needed: most devices upload nothing."""
 
     async def start(self) -> None:
         """Load the row, the latest position and the queued commands."""
@@ -85,12 +86,19 @@ class DeviceActor(Actor[DeviceMessage]):
             session, self._online_status, options.latest, stored.state
         )
         self._identity = DeviceIdentity(session, database, positions, stored.binding)
-        self._commands = DeviceCommands(session, database, options, positions.publish_event)
+        self._commands = DeviceCommands(session, database, options, positions)
         self._commands.queue.waiting = stored.has_queue
-        self._uploads = DeviceUploads(session, self._commands, positions, database, options)
         if stored.state.latest is not None:
             session.protocol = stored.state.latest.protocol
         session.follow_row(stored.row, self.context.clock.now())
+
+    @property
+    def _uploads(self) -> DeviceUploads:
+        if self._kept_uploads is None:
+            self._kept_uploads = DeviceUploads(
+                self._session, self._commands, self._positions, self._database, self._options
+            )
+        return self._kept_uploads
 
     def may_leave(self) -> bool:
         """Not while the device is connected or counts as online."""
@@ -177,7 +185,7 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._deliver_then_store(message)
         report = message.report
         waits = self._positions.store(report, message.protocol, message.connection)
-        if ALARM_LABEL in report.attributes and self._uploads.requests_alarm_files:
+        if ALARM_LABEL in report.attributes and self._options.requests_alarm_files:
             return self._uploads.request_alarm_files(report, message.connection, waits)
         return waits
 

@@ -4,7 +4,7 @@ Part of the device's actor.
 """
 
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from motorpool.actors.devices.command_validation import (
     refusal,
     text_refusal,
 )
+from motorpool.actors.devices.device_positions import DevicePositions
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.expected_answers import NOBODYS, Expected, ExpectedAnswers
 from motorpool.actors.devices.options import DeviceOptions
@@ -95,9 +96,9 @@ class DeviceCommands:
         session: DeviceSession,
         database: Database,
         options: DeviceOptions,
-        publish: Callable[[str, dict[str, Any]], None],
+        positions: DevicePositions,
     ) -> None:
-        """`publish` is called with the type and attributes of each event."""
+        """`positions` publishes the events."""
         self._session = session
         self._context = session.context
         self._options = options
@@ -106,7 +107,7 @@ class DeviceCommands:
         """As the device has said on its connection."""
         self._sound_replies: list[Deferred[SoundFormat | CommandRefused | None]] | None = None
         """Who waits for it; None: nobody, as mostly."""
-        self.queue = CommandQueue(session, database, publish, options.node)
+        self.queue = CommandQueue(session, database, positions, options.node)
 
     def types(self) -> tuple[str, ...]:
         """Return the command types that the protocol of the device supports."""

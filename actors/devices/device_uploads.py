@@ -39,7 +39,6 @@ class DeviceUploads:
         "_options",
         "_positions",
         "_session",
-        "requests_alarm_files",
     )
 
     def __init__(
@@ -57,8 +56,6 @@ class DeviceUploads:
         self._database = database
         self._options = options
         self._alarms = AlarmFileRequests()
-        self.requests_alarm_files = options.requests_alarm_files
-        """Whether the device is asked to upload the files of its alarms."""
 
     async def media_uploaded(self, media: MediaFile, message: Reported) -> None:
         """Write the file and store a position that names it; acknowledged after both."""
@@ -108,7 +105,7 @@ class DeviceUploads:
         row, upload = self._session.row, message.upload
         is_current = message.connection == self._session.connection
         is_expected = upload.is_ours or (is_current and self._alarms.find(upload.key) is not None)
-        return row.unique_id if row is not None and self.requests_alarm_files and is_expected else ""
+        return row.unique_id if row is not None and self._options.requests_alarm_files and is_expected else ""
 
     def alarm_file_stored(self, message: AlarmFileStored) -> Awaitable[None] | None:
         """Store a position like the alarm's that names the file; acknowledged once it is stored."""

@@ -16,6 +16,7 @@ CHECKS_PER_TIMEOUT = 10
 """Checks within the status time-out; `unknown` comes at most one of these spans late."""
 LAST_UPDATE_SECONDS = 1.0
 """Between two announcements of one device that only bring a new last update."""
+_CHECK = CheckStatus()
 
 
 class OnlineStatus:
@@ -119,4 +120,4 @@ class OnlineStatus:
 
     def _set_timer(self) -> None:
         self._is_timer_set = True
-        self._context.after(self._timeout_seconds / CHECKS_PER_TIMEOUT, CheckStatus())
+        self._context.after(self._timeout_seconds / CHECKS_PER_TIMEOUT, _CHECK)

@@ -59,6 +59,7 @@ SETTLE_SECONDS = 0.5
 ANSWER_SECONDS = 0.5
 """For the last answers to reach the device before its connection is closed."""
 LEAVES = "the server leaves"
+_CHECK = downlink.CheckDeadlines()
 
 
 class DeviceConnection(Actor[ConnectionMessage]):
@@ -176,7 +177,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._codec.utc_now = context.clock.now
         self._devices = ConnectionDevices(context, self._ref, socket, self._codec)
         self._deadlines = Deadlines(self._settings, context.clock.monotonic())
-        context.every(min(CHECK_SECONDS, self._settings.login_seconds / 2), downlink.CheckDeadlines())
+        context.every(min(CHECK_SECONDS, self._settings.login_seconds / 2), _CHECK)
         if socket.has_hub:
             socket.watch(self._on_data, self._on_ended)
 

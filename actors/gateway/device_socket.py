@@ -32,6 +32,7 @@ class DeviceSocket(PeerSocket):
         "_is_paused",
         "_local_host",
         "_pauses",
+        "mask",
         "raw",
         "read_bytes",
     )
@@ -66,6 +67,7 @@ class DeviceSocket(PeerSocket):
         self._backlog = b""
         self._hub = hub
         self._is_paused = False
+        self.mask = 0
         self.read_bytes = read_bytes
         self._pauses = pauses
         self._is_gathering = False

@@ -40,6 +40,9 @@ class WatchedSocket(Protocol):
     on_data: Callable[[bytes], None]
     """Called with the bytes of each read, never empty; must not raise."""
 
+    mask: int
+    """The events that the hub polls it for; the hub's own, 0 before."""
+
     def flush(self) -> None:
         """Send buffered bytes; called when the socket is writable. Must not raise."""
 
@@ -53,28 +56,27 @@ class Hub:
     def __init__(self) -> None:
         self._epoll = select.epoll()
         self._sockets: dict[int, WatchedSocket] = {}
-        self._masks: dict[int, int] = {}
 
     def watch(self, descriptor: int, watched: WatchedSocket) -> None:
         """Read the socket of this file descriptor whenever it is readable."""
         self._sockets[descriptor] = watched
-        self._set_mask(descriptor, select.EPOLLIN)
+        self._set_mask(descriptor, watched, select.EPOLLIN)
 
     def set_interest(self, descriptor: int, *, reading: bool, writing: bool) -> None:
         """Set the events for which a watched socket is polled; with neither it is not polled."""
-        if descriptor in self._sockets:
+        watched = self._sockets.get(descriptor)
+        if watched is not None:
             mask = (select.EPOLLIN if reading else 0) | (select.EPOLLOUT if writing else 0)
-            self._set_mask(descriptor, mask)
+            self._set_mask(descriptor, watched, mask)
 
     def unwatch(self, descriptor: int) -> None:
         """Stop serving the socket; must be called before it is closed."""
-        self._set_mask(descriptor, 0)
-        self._sockets.pop(descriptor, None)
+        watched = self._sockets.pop(descriptor, None)
+        if watched is not None:
+            self._set_mask(descriptor, watched, 0)
 
-    def _set_mask(self, descriptor: int, mask: int) -> None:
-        before = self._masks.pop(descriptor, 0)
-        if mask:
-            self._masks[descriptor] = mask
+    def _set_mask(self, descriptor: int, watched: WatchedSocket, mask: int) -> None:
+        before, watched.mask = watched.mask, mask
         if not before and mask:
             self._epoll.register(descriptor, mask)
         elif before and not mask:

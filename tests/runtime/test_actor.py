@@ -32,7 +32,8 @@ async def test_the_context_has_key_and_path_of_the_actor() -> None:
         assert (context.key, context.path) == ("860/1", "devices/860/1")
         assert context.ref == ref
         assert context.system is system
-        assert context.log is context.log
+        assert context.log.logger.name == Probe.__module__
+        assert context.log.extra == {"actor": "devices/860/1"}
 
 
 async def test_log_lines_name_the_actor_and_the_line_that_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,7 +7,7 @@ from motorpool.runtime.timer_heap import Timer, TimerHeap
 
 def test_closing_cancels_timers_and_fails_pending_requests() -> None:
     life_scope, heap = LifeScope(), TimerHeap()
-    timers = [Timer(lambda: None) for _ in range(3)]
+    timers = [Timer() for _ in range(3)]
     for timer in timers:
         heap.push(timer, 1.0)
         life_scope.add_timer(timer)
@@ -43,7 +43,7 @@ def test_requests_that_ended_are_forgotten_at_once() -> None:
 
 def test_one_timer_and_many_are_kept_and_forgotten_alike() -> None:
     life_scope, heap = LifeScope(), TimerHeap()
-    timers = [Timer(lambda: None) for _ in range(3)]
+    timers = [Timer() for _ in range(3)]
     for count, timer in enumerate(timers, 1):
         heap.push(timer, 1.0)
         life_scope.add_timer(timer)

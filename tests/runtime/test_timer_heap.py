@@ -15,7 +15,7 @@ class HeapModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.heap = TimerHeap()
-        self.timers = [Timer(lambda: None) for _ in range(6)]
+        self.timers = [Timer() for _ in range(6)]
         self.due: dict[Timer, float] = {}
         self.now = 0
 
@@ -53,7 +53,7 @@ TestHeapModel = HeapModel.TestCase
 
 def test_equal_times_fire_in_the_order_they_were_set() -> None:
     heap = TimerHeap()
-    timers = [Timer(lambda: None) for _ in range(20)]
+    timers = [Timer() for _ in range(20)]
     for timer in timers:
         heap.push(timer, 5.0)
     assert [heap.pop_due(5.0) for _ in timers] == timers
@@ -61,7 +61,7 @@ def test_equal_times_fire_in_the_order_they_were_set() -> None:
 
 def test_putting_off_leaves_one_entry() -> None:
     heap = TimerHeap()
-    timer = Timer(lambda: None)
+    timer = Timer()
     for due in range(1000):
         heap.push(timer, due)
     assert len(heap) == 1
@@ -71,11 +71,11 @@ def test_putting_off_leaves_one_entry() -> None:
 
 def test_cancelled_entries_never_outweigh_the_live_ones_for_long() -> None:
     heap = TimerHeap()
-    kept = [Timer(lambda: None) for _ in range(10)]
+    kept = [Timer() for _ in range(10)]
     for timer in kept:
         heap.push(timer, 1e9)
     for number in range(10_000):
-        timer = Timer(lambda: None)
+        timer = Timer()
         heap.push(timer, number)
         timer.cancel()
         assert len(heap) <= 2 * (len(kept) + SPARE)
@@ -84,7 +84,7 @@ def test_cancelled_entries_never_outweigh_the_live_ones_for_long() -> None:
 
 def test_cancelling_twice_or_after_firing_is_harmless() -> None:
     heap = TimerHeap()
-    timer = Timer(lambda: None)
+    timer = Timer()
     heap.push(timer, 1.0)
     timer.cancel()
     timer.cancel()

@@ -34,7 +34,7 @@ from motorpool.codecs.devices.jt808.terminal_messages import (
     REGISTER,
     read_message,
 )
-from motorpool.codecs.devices.jt808.times import BEIJING, TerminalClock
+from motorpool.codecs.devices.jt808.times import BEIJING, BEIJING_CLOCK, TerminalClock
 from motorpool.codecs.devices.jt808.upload_framer import UploadChunk, UploadFramer
 from motorpool.codecs.devices.jt808.vendors.commands import (
     VENDOR_COMMANDS,
@@ -85,7 +85,7 @@ class Jt808(DeviceCodec):
         self._uploads: AttachmentUploads | None = None
         self._responses = responses.ResponseEncoder()
         self._sent_commands = SentCommands()
-        self._clock = TerminalClock(zone)
+        self._clock = BEIJING_CLOCK if zone is BEIJING else TerminalClock(zone)
         self._known_model = STANDARD
         self._items = STANDARD_ITEMS
         self._phone = b""
@@ -220,7 +220,7 @@ class Jt808(DeviceCodec):
 
     def set_timezone(self, zone: tzinfo | None) -> None:
         """Set the zone of times in both directions, from the next message on."""
-        self._clock = TerminalClock(zone or BEIJING)
+        self._clock = BEIJING_CLOCK if zone is None else TerminalClock(zone)
 
     @property
     def buffered(self) -> int:

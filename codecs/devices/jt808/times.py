@@ -88,3 +88,7 @@ class TerminalClock:
             self._minutes.clear()
         self._minutes[minute] = start
         return start
+
+
+BEIJING_CLOCK = TerminalClock()
+"""Shared by the terminals in the standard's zone."""
