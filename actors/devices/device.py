@@ -79,9 +79,7 @@ class DeviceActor(Actor[DeviceMessage]):
         device_id, options, database = self._device_id, self._options, self._database
         stored = await self.context.system.ref(DEVICE_LOADER).ask(LoadDevice(device_id), LOAD_SECONDS)
         session = self._session = DeviceSession(device_id, self.context, self._rule_cache)
-        self._online_status = OnlineStatus(
-            session, options.status_timeout_seconds, self._status_changed, stored.last_update
-        )
+        self._online_status = OnlineStatus(session, options.status_timeout_seconds, self, stored.last_update)
         positions = self._positions = DevicePositions(
             session, self._online_status, options.latest, stored.state
         )
@@ -284,7 +282,8 @@ class DeviceActor(Actor[DeviceMessage]):
         # The next message finds an actor that has read the position.
         return self.context.leave()
 
-    def _status_changed(self, status: str) -> None:
+    def status_changed(self, status: str) -> None:
+        """Publish the event of a new status; told by `OnlineStatus`."""
         elsewhere = self._options.cluster_statuses
         if elsewhere is not None and elsewhere.is_online(self._device_id):
             return  # it has moved, or reports to both

@@ -4,8 +4,8 @@ Part of the device's actor. A message does not read the monotonic clock: while t
 checks whether anything came since it last ran.
 """
 
-from collections.abc import Callable
 from datetime import datetime
+from typing import Protocol
 
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.messages.directory import DIRECTORY, DeviceStatusChanged
@@ -19,6 +19,13 @@ LAST_UPDATE_SECONDS = 1.0
 _CHECK = CheckStatus()
 
 
+class StatusListener(Protocol):
+    """What is told of new statuses: the device's actor."""
+
+    def status_changed(self, status: str) -> None:
+        """Learn the new status."""
+
+
 class OnlineStatus:
     """Status and last update of one device, announced to the directory as they change."""
 
@@ -27,7 +34,7 @@ class OnlineStatus:
         "_context",
         "_device_id",
         "_is_timer_set",
-        "_on_change",
+        "_listener",
         "_seen",
         "_seen_at",
         "_timeout_seconds",
@@ -39,18 +46,17 @@ class OnlineStatus:
         self,
         session: DeviceSession,
         timeout_seconds: float,
-        on_change: Callable[[str], None],
+        listener: StatusListener,
         last_update: datetime | None,
     ) -> None:
         """Begin with the stored `last_update`, the server time of the last message.
 
-        A device without a message for `timeout_seconds` is `unknown`; `on_change` is called with each new
-        status.
+        A device without a message for `timeout_seconds` is `unknown`; `listener` learns of each new status.
         """
         self._device_id = session.device_id
         self._context = session.context
         self._timeout_seconds = timeout_seconds
-        self._on_change = on_change
+        self._listener = listener
         self._is_timer_set = False
         self._seen = False
         """A message came since the last check."""
@@ -109,7 +115,7 @@ class OnlineStatus:
         has_changed = status != self.status
         self._report(status)
         if has_changed:
-            self._on_change(status)
+            self._listener.status_changed(status)
 
     def _report(self, status: str) -> None:
         self.status = status

@@ -27,7 +27,7 @@ class DatagramPeer(PeerSocket):
 
     is_datagram = True
     has_hub = True
-    """The listener calls `on_data`."""
+    """The listener calls the reader."""
     backlog = 0
     """What the system does not take at once is lost, as any datagram may be."""
 
@@ -61,7 +61,7 @@ class DatagramPeer(PeerSocket):
     def received(self, datagram: bytes) -> None:
         """Pass a datagram on, or let it wait; drop it where too much waits."""
         if not self._is_paused:
-            self.on_data(datagram)
+            self.reader.on_data(datagram)
         elif len(self._queue) < MAX_QUEUED and self.guard.memory.take(self.peer, len(datagram)):
             self._queue.append(datagram)
         else:
@@ -71,7 +71,7 @@ class DatagramPeer(PeerSocket):
         self.resume_reading()
 
     async def receive(self) -> bytes:
-        """Never called: there is always one who calls `on_data`."""
+        """Never called: there is always one who calls the reader."""
         raise AssertionError
 
     def pause_reading(self) -> None:
@@ -84,7 +84,7 @@ class DatagramPeer(PeerSocket):
         while self._queue and not self._is_paused:
             datagram = self._queue.popleft()
             self.guard.memory.take(self.peer, -len(datagram))
-            self.on_data(datagram)
+            self.reader.on_data(datagram)
 
     def send(self, data: bytes) -> None:
         """Send one datagram, or drop it if it cannot be sent now: the device sends its message again."""

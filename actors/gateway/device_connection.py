@@ -129,7 +129,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._pending: Sequence[Report] = ()
         """Decoded reports whose handling has to wait."""
         self._failure: Exception | None = None
-        """A crash of `_on_data`, raised in the connection's own task."""
+        """A crash of `on_data`, raised in the connection's own task."""
         self._is_processing = False
         self._is_departing = False
         self._unsettled: dict[object, Ref[DeviceMessage]] | None = None
@@ -167,7 +167,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
                 self.context.leave()
         else:
             while data := await socket.receive():
-                self._on_data(data)
+                self.on_data(data)
                 await self._process_pending()
 
     def _open(self) -> None:
@@ -179,7 +179,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._deadlines = Deadlines(self._settings, context.clock.monotonic())
         context.every(min(CHECK_SECONDS, self._settings.login_seconds / 2), _CHECK)
         if socket.has_hub:
-            socket.watch(self._on_data, self._on_ended)
+            socket.watch(self)
 
     def release(self) -> None:
         """Close the socket if it is still open, and report the end."""
@@ -203,7 +203,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         else:
             socket.log(self.context, logging.INFO, *line)
 
-    def _on_data(self, data: bytes) -> None:
+    def on_data(self, data: bytes) -> None:
         """Decode and forward received bytes; runs in the hub's task, so it must not raise."""
         if self._rule_cache.generation != self._generation:
             self._generation = self._rule_cache.generation
@@ -262,7 +262,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         else:
             self._codec, self._again = codec, reports[login + 1 :]
 
-    def _on_ended(self) -> None:
+    def on_ended(self) -> None:
         """Leave once pending reports are processed; `run` does so if it is still at work."""
         if not (self._is_processing or self._pending or self._failure is not None):
             self.context.leave()

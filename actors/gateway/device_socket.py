@@ -1,7 +1,7 @@
 """The TCP socket of a device connection: non-blocking, with a bounded buffer of what could not be sent at
 once.
 
-One system call a read. Either a task waits in `receive`, or a hub reads and calls `on_data` (`watch`), which
+One system call a read. Either a task waits in `receive`, or a hub reads and calls the reader (`watch`), which
 spares each message a task switch.
 """
 

@@ -10,11 +10,11 @@ of each connection reads its own socket.
 import select
 import socket
 import sys
-from collections.abc import Callable
 from typing import Final, Never, Protocol
 
 import trio
 
+from motorpool.actors.gateway.peer_socket import Reader
 from motorpool.runtime import Actor
 
 TURN_SOCKETS: Final = 128
@@ -37,8 +37,8 @@ class WatchedSocket(Protocol):
     """The connected, non-blocking socket."""
     read_bytes: int
     """Largest number of bytes to read at once."""
-    on_data: Callable[[bytes], None]
-    """Called with the bytes of each read, never empty; must not raise."""
+    reader: Reader
+    """Gets the bytes of each read."""
 
     mask: int
     """The events that the hub polls it for; the hub's own, 0 before."""
@@ -117,7 +117,7 @@ class Hub:
                     watched.close(f"connection lost: {error.strerror or error}")
                     continue
                 if data:
-                    watched.on_data(data)
+                    watched.reader.on_data(data)
                 else:
                     watched.close("closed by the device")
 

@@ -3,20 +3,39 @@
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, Protocol
 
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.runtime import Context
 
 
-def _discard(_data: bytes) -> None:
-    """Ignore bytes for which there is nobody yet, or any more."""
+class Reader(Protocol):
+    """What reads a socket, such as the actor of its connection."""
+
+    def on_data(self, data: bytes) -> None:
+        """Take received bytes, never none; must not raise."""
+
+    def on_ended(self) -> None:
+        """Learn that the connection has ended; called once."""
+
+
+class _Nobody:
+    """Ignores bytes for which there is nobody yet, or any more."""
+
+    def on_data(self, data: bytes) -> None:
+        """Ignore them."""
+
+    def on_ended(self) -> None:
+        """Do nothing."""
+
+
+_NOBODY: Final = _Nobody()
 
 
 class PeerSocket(ABC):
     """One peer, both ways. Nothing but `receive` waits, and nothing raises."""
 
-    __slots__ = ("_on_close", "_on_ended", "closed", "guard", "held", "on_data", "peer", "reason")
+    __slots__ = ("_on_close", "closed", "guard", "held", "peer", "reader", "reason")
 
     is_datagram = False
     """Whether data comes and goes in datagrams, each whole."""
@@ -34,9 +53,8 @@ class PeerSocket(ABC):
         """Why it ended; empty while it lives."""
         self.held = 0
         """Bytes that `hold` has counted."""
-        self.on_data: Callable[[bytes], None] = _discard
+        self.reader: Reader = _NOBODY
         """Set by `watch`."""
-        self._on_ended: Callable[[], None] | None = None
         self._on_close = on_close
 
     @property
@@ -54,17 +72,17 @@ class PeerSocket(ABC):
     def has_hub(self) -> bool:
         """Whether `watch` is the way to read, and not `receive`."""
 
-    def watch(self, on_data: Callable[[bytes], None], on_ended: Callable[[], None]) -> None:
-        """Call `on_data` with received bytes, and `on_ended` once, at the end."""
+    def watch(self, reader: Reader) -> None:
+        """Pass received bytes to `reader`, and tell it of the end."""
         if self.closed:
-            on_ended()
+            reader.on_ended()
             return
-        self.on_data, self._on_ended = on_data, on_ended
+        self.reader = reader
         self._start_reading()
 
     @abstractmethod
     def _start_reading(self) -> None:
-        """Begin to call `on_data`."""
+        """Begin to call the reader."""
 
     @abstractmethod
     async def receive(self) -> bytes:
@@ -72,7 +90,7 @@ class PeerSocket(ABC):
 
     @abstractmethod
     def pause_reading(self) -> None:
-        """Stop the calls of `on_data` until the bytes read so far are processed."""
+        """Stop the calls of the reader until the bytes read so far are processed."""
 
     @abstractmethod
     def resume_reading(self) -> None:
@@ -89,15 +107,14 @@ class PeerSocket(ABC):
         self.closed = True
         self.reason = reason
         self._release()
-        on_close, on_ended = self._on_close, self._on_ended
+        on_close, reader = self._on_close, self.reader
         # What holds the connection is dropped: with what it received it would otherwise wait for the garbage
         # collector.
-        self._on_close = self._on_ended = None
-        self.on_data = _discard
+        self._on_close = None
+        self.reader = _NOBODY
         if on_close is not None:
             on_close(self)
-        if on_ended is not None:
-            on_ended()
+        reader.on_ended()
 
     @abstractmethod
     def _release(self) -> None:

@@ -2,6 +2,7 @@
 
 import socket
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 import trio
@@ -37,7 +38,13 @@ class Recording(Actor):
         self.received = []
 
     async def run(self):
-        self.peer.watch(self.received.append, self.context.leave)
+        self.peer.watch(self)
+
+    def on_data(self, data):
+        self.received.append(data)
+
+    def on_ended(self):
+        self.context.leave()
 
 
 @pytest.fixture
@@ -162,7 +169,7 @@ def test_datagrams_wait_while_others_are_processed_and_too_many_are_dropped(data
         if len(received) % 10 == 0:
             one.pause_reading()
 
-    one.watch(take, lambda: ended.append(one))
+    one.watch(SimpleNamespace(on_data=take, on_ended=lambda: ended.append(one)))
     assert len(received) == 10
     while len(received) < MAX_QUEUED:
         one.resume_reading()

@@ -44,7 +44,7 @@ class Reader:
         self.received = b""
         self.ended = False
         self.news = trio.Event()
-        device_socket.watch(self.on_data, self.on_ended)
+        device_socket.watch(self)
 
     def on_data(self, data):
         assert not self.device_socket.closed
