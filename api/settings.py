@@ -154,8 +154,6 @@ class HttpSettings:
     """Open /api/socket of one user; more are refused with 429."""
     sockets_per_address: Annotated[int, Meta(ge=1, extra={"unit": "sockets"})] = 1000
     """Open /api/socket of one client address (IPv6: one /64 network); more are refused with 429."""
-    socket_queue: Annotated[int, Meta(ge=10)] = 1000
-    """Batches kept for a slow /api/socket client before it is notified that it lags."""
 
 
 @dataclass(frozen=True, kw_only=True)

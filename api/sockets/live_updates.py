@@ -8,8 +8,8 @@ so far behind that events would be lost is asked to connect again.
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
 
+import msgspec
 import trio
 from quart import websocket
 
@@ -42,11 +42,9 @@ from motorpool.api.server_context import ServerContext
 from motorpool.api.sockets.record_updates import CommandUpdates, ReviewUpdates
 from motorpool.api.sockets.ticket_updates import TicketUpdates
 from motorpool.api.sockets.traffic_updates import TrafficUpdates
-from motorpool.runtime import Lagged, Signal, TopicName
+from motorpool.runtime import Lagged, Signal
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
-
-T = TypeVar("T")
 
 GOING_AWAY = 1001
 POLICY_VIOLATION = 1008
@@ -102,9 +100,7 @@ class LiveUpdates:
     def followers(self) -> tuple[Callable[..., Awaitable[None]], ...]:
         """Return the tasks that take what is to be sent, and look after the rights of the user."""
         return (
-            partial(self._follow, POSITIONS, self._add_positions),
-            partial(self._follow, LATEST_POSITIONS, self._add_positions),
-            partial(self._follow, DEVICES, self._add_devices),
+            self._follow_devices,
             self._follow_events,
             self.tickets.follow,
             self.traffic.follow,
@@ -115,6 +111,21 @@ class LiveUpdates:
             self._follow_expiry,
             self._follow_closing,
         )
+
+    async def _follow_devices(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Take positions and states of devices as they are published, without a task that wakes for each."""
+        topic = self._context.system.topic
+        listeners = (
+            topic(POSITIONS).listen(self._add_positions),
+            topic(LATEST_POSITIONS).listen(self._add_positions),
+            topic(DEVICES).listen(self._add_devices),
+        )
+        try:
+            task_status.started()
+            await trio.sleep_forever()
+        finally:
+            for listener in listeners:
+                listener.cancel()
 
     async def _follow_events(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Take the events for this user, in order."""
@@ -213,12 +224,12 @@ class LiveUpdates:
         With them goes what is pending of their devices: a client has the position of an event before it or
         together with it. All else is sent as often as without events.
         """
-        end = trio.current_time() + PAUSE_SECONDS
-        while True:
-            await trio.sleep(EVENT_PAUSE_SECONDS)
-            with trio.move_on_at(end):
-                await self._events_pending.wait()
-            if trio.current_time() >= end or not self._authorized or self._events_lost:
+        now = trio.current_time()
+        end = now + PAUSE_SECONDS
+        while await self._events_pending.wait(end - now):
+            await trio.sleep_until(min(now + EVENT_PAUSE_SECONDS, end))
+            now = trio.current_time()
+            if now >= end or not self._authorized or self._events_lost:
                 return
             events = self._take_events()
             device_ids = {event.device_id for event in events}
@@ -238,20 +249,7 @@ class LiveUpdates:
     ) -> None:
         """Send these and the changed tickets, without what may no longer be seen."""
         message: dict[str, object] = {}
-        try:
-            with trio.fail_after(READ_SECONDS):
-                rows = await self._context.devices.get_many(devices)
-        except (StorageError, trio.TooSlowError):
-            # Sent with a later message; what is wrong with the database is not to wait for them.
-            rows = {}
-            self._devices = {**devices, **self._devices}
-        shown = [
-            live.fill_in(rows[live.device_id].record)
-            for live in devices.values()
-            # Checked here again: the right to see it may have ended while the rows were read.
-            if live.device_id in rows and live.device_id in self._visible_ids
-        ]
-        if shown:
+        if devices and (shown := await self._shown(devices)):
             message["devices"] = shown
         visible = [position for position in positions.values() if position.device_id in self._visible_ids]
         if visible or not self._sent_positions:
@@ -282,16 +280,36 @@ class LiveUpdates:
         if message:
             await websocket.send(encode(message).decode())
 
+    async def _shown(self, devices: dict[int, DeviceStatus]) -> list[msgspec.Raw]:
+        """Return the JSON of devices with their state."""
+        try:
+            with trio.fail_after(READ_SECONDS):
+                rows = await self._context.devices.get_many(devices)
+        except (StorageError, trio.TooSlowError):
+            # Sent with a later message; what is wrong with the database is not to wait for them.
+            self._devices = {**devices, **self._devices}
+            return []
+        return self._context.device_json.encode_all(
+            (rows[live.device_id].record, live)
+            for live in devices.values()
+            # Checked here again: the right to see it may have ended while the rows were read.
+            if live.device_id in rows and live.device_id in self._visible_ids
+        )
+
     def _add_positions(self, positions: tuple[Position, ...]) -> None:
         for position in positions:
             # Clients take what comes for where the device is.
             if position.device_id in self._visible_ids and "implausible" not in position.attributes:
                 self._positions[position.device_id] = position
+        if self._positions:
+            self._pending.set()
 
     def _add_devices(self, devices: tuple[DeviceStatus, ...]) -> None:
         for live in devices:
             if live.device_id in self._visible_ids:
                 self._devices[live.device_id] = live
+        if self._devices:
+            self._pending.set()
 
     def _add_events(self, published: Iterable[WebEvent | WebEventsLost]) -> None:
         for each in published:
@@ -300,27 +318,6 @@ class LiveUpdates:
             elif self._caller.id in each.user_ids:
                 self._events.append(each.event)
         self._events_lost |= len(self._events) > MAX_PENDING_EVENTS
-
-    async def _follow(
-        self,
-        topic: TopicName[T],
-        add: Callable[[T], None],
-        *,
-        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
-    ) -> None:
-        size = self._context.settings.http.socket_queue
-        async with self._context.system.topic(topic).subscribe(size) as subscription:
-            task_status.started()
-            while True:
-                try:
-                    for value in await subscription.receive_batch():
-                        add(value)
-                except Lagged:
-                    await self._load_positions(self._visible_ids)
-                    await self._load_devices(self._visible_ids)
-                self._pending.set()
-                # A topic that is never empty must not keep other tasks from running.
-                await trio.lowlevel.checkpoint()
 
     async def _apply(self, changes: Iterable[Change]) -> None:
         """Read again only what these changes concern."""

@@ -103,6 +103,8 @@ class RecordUpdates(ABC, Generic[R, M]):
         """Return what is pending and may be seen at this moment; None: nothing, empty: too much."""
         pending, self._pending = list(self._pending.values()), {}
         is_lost, self._is_lost = self._is_lost, False
+        if not pending and not is_lost:
+            return None
         try:
             with trio.fail_after(READ_SECONDS):
                 pending = await self.shown(pending)

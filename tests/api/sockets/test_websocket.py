@@ -5,7 +5,6 @@ import struct
 import zlib
 from collections.abc import Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -33,7 +32,7 @@ from motorpool.api.logins import authentication
 from motorpool.api.logins.authentication import authenticate
 from motorpool.api.settings import HttpSettings
 from motorpool.api.sockets import live_updates
-from motorpool.api.sockets.live_updates import MAX_PENDING_EVENTS
+from motorpool.api.sockets.live_updates import MAX_PENDING_EVENTS, LiveUpdates
 from motorpool.api.sockets.record_updates import MAX_PENDING
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Event, Review
@@ -483,7 +482,7 @@ async def test_an_empty_object_keeps_the_line_alive_and_what_clients_send_is_ign
 
 def connections() -> int:
     gc.collect()
-    return sum(isinstance(each, HttpConnection) for each in gc.get_objects())
+    return sum(isinstance(each, HttpConnection | LiveUpdates) for each in gc.get_objects())
 
 
 def frame(payload: bytes, *, first: int = 0x81) -> bytes:
@@ -718,8 +717,7 @@ async def test_the_stop_of_the_server_closes_open_sockets(starting, monkeypatch,
 
 
 async def test_a_client_that_reads_nothing_holds_no_memory_and_gets_the_newest_when_it_reads_again(starting):
-    # A small queue, so that the topic overruns it while nobody sends.
-    async with starting(listen=True, http=replace(HttpSettings(), socket_queue=10)) as served:
+    async with starting(listen=True) as served:
         number = await served.device(served.admin, "1", attributes={"note": "x" * 2000})
         other = await served.device(served.admin, "2")
         async with connect(served, served.cookie(served.admin)) as socket:
