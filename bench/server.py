@@ -66,7 +66,12 @@ def servers_of(checkout: Path) -> Iterator[None]:
 
 
 def start_process(folder: Path, environment: Mapping[str, str], *options: str) -> ServerProcess:
-    """Start `motorpool serve` with options in this folder; it logs to the file server.log there."""
+    """Start `motorpool serve` with options in this folder; it logs to the file server.log there.
+
+    Its modules are compiled once, as those of an installed server are: to do it at each start takes as long
+    as the rest of the start.
+    """
+    environment = {name: text for name, text in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
     python = sys.executable
     if _checkouts:
         own = _checkouts[-1] / ".venv" / "bin" / "python"

@@ -9,6 +9,8 @@ from motorpool.codecs.devices.jt808.frames import Identity, encode_frame
 LOGINS_AT_ONCE = 100
 TIMEOUT_SECONDS = 30.0
 """For a connection and for a login."""
+TERMINALS_PER_ADDRESS = 20_000
+"""Terminals of one source address: a server takes as many of one, and it has not many more ports."""
 LOGIN_SERIAL = 0xFFFF
 """A serial that no later message has: those count from 0."""
 
@@ -20,6 +22,15 @@ def is_modern(index: int, phone: str) -> bool:
     terminal by all digits of the field.
     """
     return index % 2 == 1 and len(phone) < 12
+
+
+def source_of(host: str, index: int) -> tuple[str, int] | None:
+    """Return where the terminal with this index connects from; None: from where the system wants.
+
+    A server on loopback is reached from many addresses.
+    """
+    block = index // TERMINALS_PER_ADDRESS
+    return (f"127.0.0.{1 + block}", 0) if block and host == "127.0.0.1" else None
 
 
 def connect_terminals(
@@ -35,7 +46,9 @@ def connect_terminals(
         for first in range(0, len(phones), LOGINS_AT_ONCE):
             batch = phones[first : first + LOGINS_AT_ONCE]
             for index, phone in enumerate(batch, first):
-                connected = stack.enter_context(socket.create_connection((host, port), TIMEOUT_SECONDS))
+                connected = stack.enter_context(
+                    socket.create_connection((host, port), TIMEOUT_SECONDS, source_of(host, index))
+                )
                 connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 sockets.append(connected)
                 if logged_in:

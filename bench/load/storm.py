@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from motorpool.bench.latencies import Latencies
-from motorpool.bench.load.logins import authentication, connect_terminals, is_modern
+from motorpool.bench.load.logins import authentication, connect_terminals, is_modern, source_of
 from motorpool.bench.load.messages import LocationMessages, general_answers
 from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import Mark, StormLoad, StormResult
@@ -82,6 +82,9 @@ class Storm:
         connected = socket.socket()
         connected.setblocking(False)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        source = source_of(self._load.host, index)
+        if source is not None:
+            connected.bind(source)
         if connected.connect_ex((self._load.host, self._load.port)) not in (0, errno.EINPROGRESS):
             connected.close()
             self._try_again(index)

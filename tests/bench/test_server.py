@@ -9,8 +9,11 @@ from motorpool.bench.options import BenchError
 from motorpool.bench.server import EMAIL, run_server
 
 
-def test_a_server_runs_with_an_administrator_and_is_taken_down_again() -> None:
+def test_a_server_runs_with_an_administrator_and_is_taken_down_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     with run_server() as server:
+        # It would compile its modules at each start.
+        assert b"PYTHONDONTWRITEBYTECODE" not in Path(f"/proc/{server.process.pid}/environ").read_bytes()
         with server.client() as client:
             users = client.get("/users").json()
             assert client.get("/devices").json() == []

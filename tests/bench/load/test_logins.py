@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from motorpool.bench.load.logins import connect_terminals
+from motorpool.bench.load import logins
+from motorpool.bench.load.logins import connect_terminals, source_of
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.reports import Login
 
@@ -98,3 +99,19 @@ def test_without_a_login_nothing_is_said() -> None:
         with listener.accept()[0] as platform:
             connected.close()
             assert platform.recv(100) == b""
+
+
+def test_many_terminals_of_a_server_here_come_from_several_addresses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(logins, "TERMINALS_PER_ADDRESS", 2)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        sockets = connect_terminals("127.0.0.1", listener.getsockname()[1], PHONES[:5], logged_in=False)
+        addresses = []
+        for connected in sockets:
+            platform, (address, _) = listener.accept()
+            addresses.append(address)
+            platform.close()
+            connected.close()
+    assert addresses == ["127.0.0.1"] * 2 + ["127.0.0.2"] * 2 + ["127.0.0.3"]
+    assert source_of("192.0.2.1", 5) is None
