@@ -106,7 +106,10 @@ def _answer_with(context: ServerContext, operation: Operation, http_metrics: met
             response = answer_error(error, request, context.system.conditions)
             if isinstance(error, HttpError):
                 await record_refusal(call, operation, error)
-        http_metrics.observe(operation.name, response.status_code, context.clock.monotonic() - began)
+        held = call.held_seconds
+        if held:
+            response.headers["Server-Timing"] = f"hold;dur={1000 * held:.0f}"
+        http_metrics.observe(operation.name, response.status_code, context.clock.monotonic() - began, held)
         await compress(request, response)
         return response
 

@@ -94,15 +94,22 @@ class HttpMetrics:
             buckets=(0.005, 0.02, 0.1, 0.5, 2, 10),
             registry=self.registry,
         )
+        self.held = Counter(
+            "motorpool_http_held_seconds",
+            "Time for which answers to players were held until there was something to read; it is not in the"
+            " time to answer.",
+            registry=self.registry,
+        )
 
         # Finding the child of labels takes longer than counting.
         self._requests_of = cache(self.requests.labels)
         self._seconds_of = cache(self.seconds.labels)
 
-    def observe(self, operation: str, status: int, seconds: float) -> None:
-        """Count one answer."""
+    def observe(self, operation: str, status: int, seconds: float, held: float = 0.0) -> None:
+        """Count one answer; for `held` of the seconds there was nothing to answer."""
         self._requests_of(operation, f"{status // 100}xx").inc()
-        self._seconds_of(operation).observe(seconds)
+        self._seconds_of(operation).observe(max(0.0, seconds - held))
+        self.held.inc(held)
 
 
 def add_metrics_route(app: QuartTrio, context: ServerContext, http_metrics: HttpMetrics) -> None:

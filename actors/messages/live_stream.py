@@ -75,15 +75,6 @@ class HandOver(msgspec.Struct, Request[HandedOver], NodeLocal, frozen=True, gc=F
     """
 
 
-class ReadPlaylist(msgspec.Struct, Request[str | StreamedBy], frozen=True, gc=False):
-    """Return the live playlist; the first reader may start the stream and waits for its first segment."""
-
-    start: bool = True
-    """Whether this reader may start the stream."""
-    wait_seconds: float | None = None
-    """Most seconds to wait for something to begin with; None: as the settings say."""
-
-
 class WaitFailure(Enum):
     """Why waiting for the playlist to hold something was in vain."""
 
@@ -93,7 +84,24 @@ class WaitFailure(Enum):
     """It should have come by now."""
 
 
-class AwaitPlaylist(msgspec.Struct, Request[str | WaitFailure | StreamedBy], frozen=True, gc=False):
+class Held(msgspec.Struct, frozen=True, gc=False):
+    """An answer that the stream has held until there was something to read, or too long."""
+
+    answer: str | bytes | WaitFailure | None
+    seconds: float
+    """For how long."""
+
+
+class ReadPlaylist(msgspec.Struct, Request[str | StreamedBy | Held], frozen=True, gc=False):
+    """Return the live playlist; the first reader may start the stream and waits for its first segment."""
+
+    start: bool = True
+    """Whether this reader may start the stream."""
+    wait_seconds: float | None = None
+    """Most seconds to wait for something to begin with; None: as the settings say."""
+
+
+class AwaitPlaylist(msgspec.Struct, Request[str | WaitFailure | StreamedBy | Held], frozen=True, gc=False):
     """Return the live playlist as soon as it holds this, or something after it (a blocking reload).
 
     Without a publisher it is answered as `ReadPlaylist`.
@@ -105,7 +113,7 @@ class AwaitPlaylist(msgspec.Struct, Request[str | WaitFailure | StreamedBy], fro
     """Part of the segment; None for the whole segment."""
 
 
-class ReadPart(msgspec.Struct, Request[bytes | StreamedBy | None], NodeLocal, frozen=True, gc=False):
+class ReadPart(msgspec.Struct, Request[bytes | StreamedBy | Held | None], NodeLocal, frozen=True, gc=False):
     """Return the bytes of a part; the next one is waited for.
 
     None when it has left the window, or does not come in time.
@@ -123,7 +131,7 @@ class ReadSegment(msgspec.Struct, Request[bytes | StreamedBy | None], NodeLocal,
 
 LiveRead = ReadPlaylist | AwaitPlaylist | ReadPart | ReadSegment
 """What players read."""
-LiveAnswer = str | bytes | WaitFailure | StreamedBy | None
+LiveAnswer = str | bytes | WaitFailure | StreamedBy | Held | None
 """What is answered to that."""
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from math import inf
 from typing import Any
 
-from motorpool.actors.messages.live_stream import AwaitPlaylist, ExpireReads, ReadPart, WaitFailure
+from motorpool.actors.messages.live_stream import AwaitPlaylist, ExpireReads, Held, ReadPart, WaitFailure
 from motorpool.actors.video.pending_reads import PendingReads
 from motorpool.actors.video.reload_pacing import ReloadPacing
 from motorpool.codecs.media.muxer import Segment
@@ -64,13 +64,13 @@ class LiveReads:
         A request shortly before the next segment waits for that (`reload_pacing`).
         """
         if not self._may_begin():
-            return self.wait(start_seconds, self._may_begin, self._render)
+            return self._hold(start_seconds, self._may_begin, self._render)
         playlist = self._playlist
         hold = self._pacing.reload_hold(self._context.clock.monotonic())
         if not hold or playlist.has_parts or not self._is_published():
             return playlist.render()
         index = playlist.next_index
-        return self.wait(
+        return self._hold(
             hold, lambda: playlist.next_index > index or not self._is_published(), playlist.render
         )
 
@@ -95,7 +95,7 @@ class LiveReads:
         if playlist.is_too_far_ahead(index, part):
             return WaitFailure.TOO_FAR_AHEAD
 
-        def answer() -> object:
+        def answer() -> str | WaitFailure:
             is_over = playlist.holds(index, part) or not self._is_published()
             return playlist.render() if is_over else WaitFailure.TIMED_OUT
 
@@ -110,10 +110,23 @@ class LiveReads:
             lambda: not playlist.is_next(index, part), lambda: playlist.get_part(index, part)
         )
 
-    def _wait_for_next(self, is_ready: Callable[[], bool], answer: Callable[[], object]) -> object:
+    def _wait_for_next(
+        self, is_ready: Callable[[], bool], answer: Callable[[], str | bytes | WaitFailure | None]
+    ) -> object:
         """Answer once `is_ready()`, or once the stream is no longer published."""
         seconds = RELOAD_TARGETS * self._playlist.target_duration
-        return self.wait(seconds, lambda: not self._is_published() or is_ready(), answer)
+        return self._hold(seconds, lambda: not self._is_published() or is_ready(), answer)
+
+    def _hold(
+        self,
+        seconds: float,
+        is_ready: Callable[[], bool],
+        answer: Callable[[], str | bytes | WaitFailure | None],
+    ) -> object:
+        """Answer as `wait` does, and say for how long the player was held."""
+        clock = self._context.clock
+        began = clock.monotonic()
+        return self.wait(seconds, is_ready, lambda: Held(answer(), clock.monotonic() - began))
 
     def wait(self, seconds: float, is_ready: Callable[[], bool], answer: Callable[[], object]) -> object:
         """Answer with `answer()` once `is_ready()`, or after `seconds`."""

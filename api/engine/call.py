@@ -60,6 +60,8 @@ class Call:
         """What follows the commit of a change, after it was published: `finish_change`."""
         self.warning = ""
         """The header X-Warning of the answer to such a change; empty: none."""
+        self.held_seconds = 0.0
+        """For how long the answer was held until there was something to read, which is not slow."""
         self.was_denied = False
         """Whether the caller named what they have no access to; if the request fails, that is audited."""
         self.shield: trio.CancelScope | None = None

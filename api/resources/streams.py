@@ -14,6 +14,7 @@ from motorpool.actors.messages.live_stream import (
     STREAM,
     AwaitPlaylist,
     FormerLost,
+    Held,
     LiveAnswer,
     LiveRead,
     ReadForOther,
@@ -247,14 +248,14 @@ def _require_memory(call: Call, stream: tuple[int, int]) -> None:
 
 async def _read_live(
     call: Call, stream: tuple[int, int], question: LiveRead, seconds: float = ASK_SECONDS, query: str = ""
-) -> LiveAnswer | Response:
+) -> str | bytes | WaitFailure | Response | None:
     """Return what the stream answers, or the response of another server."""
     finder, system = call.context.home_finder, call.context.system
     ref = system.ref(STREAM, stream)
     is_forwarded = sender_of(call.request) is not None
     if finder and is_forwarded and stream in system.keys(STREAM) and await finder.find(stream[0]):
         # The device has gone on to another server, which takes the stream over once it has media.
-        found = await ref.ask(ReadForOther(question), seconds=seconds)
+        found = _note_hold(call, await ref.ask(ReadForOther(question), seconds=seconds))
         if not isinstance(found, StreamedBy):
             return found
     if (answer := await _answer_of_home(call, query)) is not None:
@@ -262,19 +263,27 @@ async def _read_live(
     if isinstance(question, ReadPlaylist | AwaitPlaylist):
         _require_memory(call, stream)
     asked = cast("Request[LiveAnswer]", question)
-    found = await ref.ask(asked, seconds=seconds)
+    found = _note_hold(call, await ref.ask(asked, seconds=seconds))
     if not isinstance(found, StreamedBy):
         return found
     answer = await answer_of_stream(call, found.home, stream[0], query=query)
     if answer is None:
         await ref.tell(FormerLost(found.home.node))
     # It may have been taken over meanwhile, with all that the other server had.
-    found = await ref.ask(asked, seconds=seconds)
+    found = _note_hold(call, await ref.ask(asked, seconds=seconds))
     if not isinstance(found, StreamedBy):
         return found
     if answer is None:
         raise Unavailable("the stream moves to another server", RETRY_SECONDS)
     return answer
+
+
+def _note_hold(call: Call, found: LiveAnswer) -> str | bytes | WaitFailure | StreamedBy | None:
+    """Return an answer without the time for which it was held, which the call notes."""
+    if isinstance(found, Held):
+        call.held_seconds += found.seconds
+        return found.answer
+    return found
 
 
 async def _answer_of_home(call: Call, query: str = "") -> Response | None:

@@ -563,16 +563,20 @@ class ReaderResult(msgspec.Struct, frozen=True, kw_only=True, tag="readers"):
     never_read: int
     """Streams of which no segment was read."""
     p50_ms: float
-    """Time to fetch a playlist."""
+    """Time to fetch a playlist, less the time for which the server held it."""
     p99_ms: float
     cpu_share: float
 
 
 class ViewerResult(msgspec.Struct, frozen=True, kw_only=True, tag="viewers"):
-    """Result of a ViewerLoad. Times are from a request to the last byte of its answer."""
+    """Result of a ViewerLoad. Times are from a request to the last byte of its answer, less those for which
+    the server held it until there was something to read.
+    """
 
     segments: int
     playlists: int
+    held: int
+    """Playlists that were."""
     failures: int
     """Failed requests and broken connections."""
     missed: int

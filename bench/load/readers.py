@@ -46,16 +46,16 @@ class StreamReader:
     ) -> None:
         """Fetch new segments; a poll that is not `in_turn` is not timed."""
         begun = time.perf_counter()
-        playlist = _get(connection, f"{self._path}/live.m3u8", headers).decode()
+        playlist, held = _get(connection, f"{self._path}/live.m3u8", headers)
         if in_turn:
-            self.waits.append(time.perf_counter() - begun)
-        for index, duration in listed_segments(playlist):
+            self.waits.append(max(0.0, time.perf_counter() - begun - held))
+        for index, duration in listed_segments(playlist.decode()):
             if index <= self._latest:
                 continue
             if self._latest >= 0:
                 self.missed += index - self._latest - 1
             self._latest = index
-            content = _get(connection, f"{self._path}/{index}.ts", headers)
+            content, _ = _get(connection, f"{self._path}/{index}.ts", headers)
             if content:
                 (self._folder / f"{index}.ts").write_bytes(content)
                 self.durations[index] = duration
@@ -64,8 +64,8 @@ class StreamReader:
                 self.missed += 1
 
 
-def _get(connection: http.client.HTTPConnection, path: str, headers: dict[str, str]) -> bytes:
-    """Fetch one body; empty if the request fails."""
+def _get(connection: http.client.HTTPConnection, path: str, headers: dict[str, str]) -> tuple[bytes, float]:
+    """Fetch one body, empty if the request fails; and the seconds for which the server held the answer."""
     try:
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
@@ -73,8 +73,9 @@ def _get(connection: http.client.HTTPConnection, path: str, headers: dict[str, s
     except (http.client.HTTPException, OSError):
         # A kept connection that the server has closed: the next request opens another.
         connection.close()
-        return b""
-    return content if answer.status == 200 else b""
+        return b"", 0.0
+    held = (answer.headers["Server-Timing"] or "").removeprefix("hold;dur=")
+    return content if answer.status == 200 else b"", float(held or 0) / 1000
 
 
 def read_all(load: ReaderLoad, readers: list[StreamReader], stop: threading.Event) -> None:

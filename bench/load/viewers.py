@@ -41,6 +41,8 @@ class ViewerConnection:
         self._left: int | None = None
         """Bytes of the body not yet received; None before the head is complete."""
         self._is_good = self._is_packed = self._is_last = False
+        self.held_seconds = 0.0
+        """For how long the server held the last answer until there was something to read."""
         self.connection = self._connect()
 
     def _connect(self) -> socket.socket:
@@ -93,6 +95,7 @@ class ViewerConnection:
         self._is_good = head.split(b" ", 2)[1] == b"200"
         self._is_packed = b"content-encoding: gzip" in head
         self._is_last = b"connection: close" in head
+        self.held_seconds = held_seconds(head)
         length = int(head.partition(b"content-length:")[2].split(b"\r\n", 1)[0])
         del self._received[: end + 4]
         self._left = length - len(self._received)
@@ -139,7 +142,8 @@ class ViewerPool:
             self._add(ViewerConnection(viewer, (load.host, load.port), head))
         self._counted_from = begun + load.warm_seconds
         self._waits: dict[bool, list[float]] = {True: [], False: []}
-        """Seconds for segments (True) and for playlists (False)."""
+        """Seconds for segments (True) and for playlists (False), without those that these were held."""
+        self._held = 0
         self._failures = 0
 
     def watch(self) -> ViewerResult:
@@ -165,6 +169,7 @@ class ViewerPool:
         return ViewerResult(
             segments=len(segments),
             playlists=len(playlists),
+            held=self._held,
             failures=self._failures,
             missed=missed - counts_before[0],
             stalls=stalls - counts_before[1],
@@ -208,7 +213,9 @@ class ViewerPool:
         is_good = connection.take_answer(now)
         if asked >= self._counted_from:
             if is_good:
-                self._waits[is_segment].append(now - asked)
+                held = connection.held_seconds
+                self._held += held > 0
+                self._waits[is_segment].append(max(0.0, now - asked - held))
             else:
                 self._failures += 1
         if connection.connection.fileno() != descriptor:
@@ -227,6 +234,12 @@ class ViewerPool:
         connection.viewer.due = time.perf_counter() + AGAIN_SECONDS
         connection.reconnect()
         self._add(connection)
+
+
+def held_seconds(head: bytes) -> float:
+    """Return for how long the server says it held an answer, whose head is in lower case."""
+    found = head.partition(b"server-timing: hold;dur=")[2]
+    return float(found.split(b"\r\n", 1)[0]) / 1000 if found else 0.0
 
 
 def log_in(load: ViewerLoad) -> str:

@@ -41,6 +41,7 @@ def measure_viewers(summary: Summary, cameras: CameraFleet, viewers: int, second
     summary.add(NAME, f"{title}: playlist p99", seen.playlist_p99_ms, "ms")
     summary.add(NAME, f"{title}: segments", seen.segments / seconds, "segments/s")
     summary.add(NAME, f"{title}: playlists", seen.playlists / seconds, "playlists/s")
+    summary.add(NAME, f"{title}: playlists held until the next segment", seen.held / seconds, "playlists/s")
     summary.add(NAME, f"{title}: failed requests", seen.failures, "requests", goals=none)
     summary.add(NAME, f"{title}: segments missed", seen.missed, "segments", goals=none)
     summary.add(NAME, f"{title}: pictures that stood still", seen.stalls, "stalls", goals=none)

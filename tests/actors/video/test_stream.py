@@ -14,6 +14,7 @@ from motorpool.actors.messages.downlink import Close
 from motorpool.actors.messages.live_stream import (
     STREAM,
     AwaitPlaylist,
+    Held,
     HoldStream,
     ReadPart,
     ReadPlaylist,
@@ -69,8 +70,13 @@ class House:
     def commands(self):
         return [told.type for told in self.neighbours.devices[self.row.id].messages]
 
+    async def read(self, question):
+        """What is answered, held or not."""
+        found = await self.ref.ask(question, seconds=60)
+        return found.answer if isinstance(found, Held) else found
+
     async def playlist(self, **fields):
-        return m3u8.loads(await self.ref.ask(ReadPlaylist(**fields), seconds=60))
+        return m3u8.loads(await self.read(ReadPlaylist(**fields)))
 
     async def listed(self):
         """What is listed once a reader gets it; time passes while they wait."""
@@ -208,7 +214,7 @@ class TestReaders:
             read = []
 
             async def reader():
-                read.append(await stream.ref.ask(ReadPlaylist(wait_seconds=2), seconds=60))
+                read.append(await stream.read(ReadPlaylist(wait_seconds=2)))
 
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(reader)
@@ -713,7 +719,7 @@ class TestParts:
         read = []
 
         async def reload(index, part):
-            found = await stream.ref.ask(AwaitPlaylist(index, part), seconds=60)
+            found = await stream.read(AwaitPlaylist(index, part))
             read.append((index, part, m3u8.loads(found).preload_hint.uri))
 
         async with trio.open_nursery() as nursery:
@@ -739,7 +745,7 @@ class TestParts:
         read = []
 
         async def reload(index, part):
-            read.append(await stream.ref.ask(AwaitPlaylist(index, part), seconds=60))
+            read.append(await stream.read(AwaitPlaylist(index, part)))
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(reload, 3, 0)
@@ -757,7 +763,7 @@ class TestParts:
         read = []
 
         async def fetch(index, part):
-            read.append(await stream.ref.ask(ReadPart(index, part), seconds=60))
+            read.append(await stream.read(ReadPart(index, part)))
 
         for index, part in [(3, 1), (4, 0), (0, 0), (1, 3), (1, -1)]:
             assert await stream.ref.ask(ReadPart(index, part)) is None
@@ -776,7 +782,7 @@ class TestParts:
         read = []
 
         async def reload(question):
-            read.append(await stream.ref.ask(question, seconds=60))
+            read.append(await stream.read(question))
 
         async with trio.open_nursery() as nursery:
             for question in (AwaitPlaylist(3, 0), AwaitPlaylist(4, 0), ReadPart(3, 0)):

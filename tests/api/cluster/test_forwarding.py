@@ -361,7 +361,7 @@ async def test_a_stream_that_was_requested_before_another_server_streamed_begins
         assert await stream.ask(Publish(home.context.system.ref(CONNECTION, 1)))
         await film(home, home.device_id, 1, 5)
     # The reader gets what the other server had; then the stream goes on with that.
-    begun, gone_on = m3u8.loads(answers[0]), m3u8.loads((await one.admin.get(path)).text)
+    begun, gone_on = m3u8.loads(answers[0].answer), m3u8.loads((await one.admin.get(path)).text)
     for found in (begun, gone_on):
         assert found.media_sequence == first.media_sequence
         assert [each.uri for each in found.segments[:2]] == [each.uri for each in first.segments[:2]]

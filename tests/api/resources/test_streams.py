@@ -9,6 +9,7 @@ from fractions import Fraction
 import av
 import m3u8
 import msgspec
+import pytest
 from PIL import Image
 
 from motorpool.actors.messages.downlink import CONNECTION
@@ -74,6 +75,26 @@ async def test_a_playback_that_is_not_there_or_not_ones_own_is_404(served):
         if path != "1/playback.m3u8":
             assert (await served.admin.get(f"/stream/{number}/{path}")).status == 404
     assert (await served.client().get(f"/stream/{number}/1/playback.m3u8")).status == 401
+
+
+async def test_an_answer_says_for_how_long_it_was_held_and_that_does_not_count_as_slow(served):
+    number = await served.device(served.admin, "1")
+    path = f"/stream/{number}/1/live.m3u8"
+    await served.context.system.ref(STREAM, (number, 1)).tell(HoldStream())
+    at_once = await served.admin.get(f"{path}?wait=0")
+    assert "Server-Timing" not in at_once.headers
+    held = await served.admin.get(f"{path}?wait=0.15")
+    name, _, milliseconds = held.headers["Server-Timing"].partition(";dur=")
+    assert name == "hold"
+    assert int(milliseconds) >= 150
+    metrics = {}
+    for line in (await served.client().call("GET", "/metrics")).text.splitlines():
+        series, _, value = line.rpartition(" ")
+        metrics[series] = value
+    of_playlist = '{operation="get_live_playlist"}'
+    assert float(metrics[f"motorpool_http_request_seconds_count{of_playlist}"]) == 2
+    held_seconds = float(metrics["motorpool_http_held_seconds_total"])
+    assert held_seconds == pytest.approx(int(milliseconds) / 1000, abs=0.001)
 
 
 async def test_a_snapshot_is_the_last_key_frame_and_says_when_it_came(served):

@@ -21,6 +21,8 @@ class Stream:
     def __init__(self):
         self.seconds, self.seen = 0.0, time.monotonic()
         self.breaks = False
+        self.held = 0.0
+        """Seconds for which playlists are held."""
         self.broken = None
         """The segment that is not there: the first one asked for since `breaks`."""
         self.asked = []
@@ -42,7 +44,9 @@ class Stream:
             entries = "".join(f"#EXTINF:0.5,\n{index}.ts\n" for index in range(last - 6, last))
             text = f"#EXTM3U\n#EXT-X-TARGETDURATION:1\n{entries}".encode()
             if "gzip" in request.headers["Accept-Encoding"]:
-                return 200, {"Content-Encoding": "gzip"}, gzip.compress(text)
+                time.sleep(self.held)
+                headers = {"Server-Timing": f"hold;dur={1000 * self.held:.0f}"} if self.held else {}
+                return 200, {"Content-Encoding": "gzip"} | headers, gzip.compress(text)
             return 200, {}, text
         with self.lock:
             if self.breaks:
@@ -71,6 +75,14 @@ def watch(serve, stream, *, breaks=False):
             stream.breaks = breaks
             assert program.wait_for(Mark, 60).name == "end"
             return program.wait_for(ViewerResult, 60)
+
+
+def test_the_time_for_which_the_server_holds_a_playlist_is_no_delay(serve):
+    stream = Stream()
+    stream.held = 1.5
+    result = watch(serve, stream)
+    assert 0 < result.held <= result.playlists
+    assert result.playlist_p99_ms < 1500
 
 
 def test_each_viewer_gets_each_segment_once_over_his_own_connection(serve):
