@@ -142,7 +142,11 @@ class DeviceIdentity:
     async def _bind(self, login: Connected) -> None:
         session = self._session
         self._binding = await device_bindings.bind(
-            self._database, session.device_id, login.protocol, session.context.clock.now()
+            self._database,
+            session.device_id,
+            login.protocol,
+            session.context.clock.now(),
+            self._registration_of(login),
         )
         if self._binding is not None and self._binding.protocol == login.protocol:
             session.context.log.info("bound to %s", login.protocol)

@@ -60,37 +60,46 @@ async def of_devices(q: Queries, device_ids: Collection[int]) -> dict[int, Bindi
     return {row["device_id"]: _binding(row) for row in rows}
 
 
-async def bind(q: Queries, device_id: int, protocol: str, now: datetime) -> Binding | None:
+async def bind(
+    q: Queries, device_id: int, protocol: str, now: datetime, registration: Mapping[str, str] | None = None
+) -> Binding | None:
     """Bind a device unless it is bound; return what it is bound to, or None if there is no such device.
 
-    Of several servers that bind it at once one succeeds, and all return the same.
+    Of several servers that bind it at once one succeeds, and all return the same; the `registration` is noted
+    by that one.
     """
-    await q.execute(
-        "insert into device_bindings (device_id, protocol, since)"
-        " select id, $2, $3 from devices where id = $1 on conflict do nothing",
+    return await _changed(
+        q,
         device_id,
+        "insert into device_bindings (device_id, protocol, since, registration)"
+        " select id, $2, $3, $4 from devices where id = $1 on conflict do nothing",
         protocol,
         now,
+        None if registration is None else dict(registration),
     )
-    return (await of_devices(q, (device_id,))).get(device_id)
 
 
 async def keep_registration(q: Queries, device_id: int, registration: Mapping[str, str]) -> Binding | None:
     """Note the registration of a bound device unless one is noted; return the binding as it is then."""
-    await q.execute(
-        "update device_bindings set registration = $2 where device_id = $1 and registration is null",
+    return await _changed(
+        q,
         device_id,
+        "update device_bindings set registration = $2 where device_id = $1 and registration is null",
         dict(registration),
     )
-    return (await of_devices(q, (device_id,))).get(device_id)
 
 
 async def keep_code(q: Queries, device_id: int, code: bytes) -> Binding | None:
     """Note the digest of a bound device's code unless one is noted; return the binding as it is then."""
-    await q.execute(
-        "update device_bindings set code = $2 where device_id = $1 and code is null", device_id, code
+    return await _changed(
+        q, device_id, "update device_bindings set code = $2 where device_id = $1 and code is null", code
     )
-    return (await of_devices(q, (device_id,))).get(device_id)
+
+
+async def _changed(q: Queries, device_id: int, sql: str, *args: object) -> Binding | None:
+    """Change the binding of a device by a statement; return it as it is then, changed or not."""
+    row = await q.fetch_row(f"{sql} returning {_COLUMNS}", device_id, *args)
+    return _binding(row) if row is not None else (await of_devices(q, (device_id,))).get(device_id)
 
 
 async def replace(q: Queries, device_id: int, protocol: str | None, now: datetime) -> None:

@@ -54,6 +54,24 @@ async def test_registration_and_code_are_kept_once_and_forgotten_with_the_bindin
     assert await binding_of(database, van) is None
 
 
+async def test_of_registrations_that_bind_at_once_that_of_the_binding_is_noted(database, van):
+    found = []
+
+    async def bind(maker):
+        found.append(
+            await device_bindings.bind(database, van, f"protocol of {maker}", NOW, {"manufacturer": maker})
+        )
+
+    async with trio.open_nursery() as nursery:
+        for maker in "ABCD":
+            nursery.start_soon(bind, maker)
+    assert all(each == found[0] for each in found)
+    assert found[0] == await binding_of(database, van)
+    assert found[0].protocol == f"protocol of {found[0].registration['manufacturer']}"
+    again = await device_bindings.bind(database, van, "jt808", NOW, {"manufacturer": "E"})
+    assert again == found[0]
+
+
 async def test_of_many_logins_that_differ_few_are_written_and_one_an_hour_is_told(database, van):
     async def note(minutes, protocol="osmand", reason="protocol", refused=True):
         login = DifferingLogin(
