@@ -38,6 +38,8 @@ LOW_LATENCY_SECONDS = 60.0
 """Longest duration of that phase."""
 FIRST_PICTURE_SECONDS = 4.0
 """Longest time from the first request to a camera's picture; segments are 2 s long."""
+FIRST_PART_SECONDS = 1.5
+"""Longest time until a camera whose key frames are a second apart can be played from its parts."""
 AGED_SECONDS = 3.0
 """Largest age of a picture with Low-Latency HLS."""
 RECORDED = timedelta(hours=3)
@@ -67,7 +69,9 @@ def run(options: Options, summary: Summary, step: Step) -> None:
     step("Low-Latency HLS")
     settings = {"MOTORPOOL_VIDEO_PART_SECONDS": f"{PART_SECONDS:g}"}
     with run_server(settings) as server, _fleet(server, 1):
-        _online(server, 1)
+        (device,) = _online(server, 1)
+        first = _time_first_part(server, device)
+        summary.add(NAME, "first part after videoStart", first, "s", goals=(Goal(FIRST_PART_SECONDS),))
         seconds = min(seconds, LOW_LATENCY_SECONDS)
         played = play_in_chromium(server.url, EMAIL, server.password, seconds)
         _report(summary, "Chromium, low latency", seconds, played, oldest=(Goal(AGED_SECONDS),))
@@ -125,6 +129,18 @@ def _order_playback(client: httpx.Client, device: int, seconds: float) -> None:
     answer = client.post("/commands/send", json=order)
     if answer.status_code != 200:
         raise BenchError(f"videoPlayback answered {answer.status_code}: {answer.text[:200]}")
+
+
+def _time_first_part(server: Server, device: int) -> float:
+    """Return the seconds from videoStart, with whose answer the first key frame comes, to the first part."""
+    with server.client() as client:
+        begun = time.monotonic()
+        order = {"deviceId": device, "type": "videoStart", "attributes": {"channel": LIVE}}
+        client.post("/commands/send", json=order)
+        while ".ts" not in client.get(f"/stream/{device}/{LIVE}/live.m3u8").text:
+            if time.monotonic() - begun > FIRST_SEGMENT_SECONDS:
+                raise BenchError(f"device {device} sends no live video")
+        return time.monotonic() - begun
 
 
 def _await_playback(client: httpx.Client, device: int) -> None:

@@ -24,13 +24,17 @@ state stays. From each state the end of the stream or its connection leads to WA
 
     state    unit      segment ends after     break  part ends after    next
     -------  --------  ---------------------  -----  -----------------  -----
-    WAITING  KEYFRAME  (none is open)         -      -                  VIDEO
+    WAITING  KEYFRAME  (none is open)         -      -                  FIRST
     WAITING  AUDIO     a target of it kept    -      -                  AUDIO
+    FIRST    KEYFRAME  0.9 of a part          yes    half of it         VIDEO
     VIDEO    KEYFRAME  0.9 of the target      yes    half of it         VIDEO
     VIDEO    PICTURE   longest, or max_bytes  -      too long with it   VIDEO
     VIDEO    AUDIO     target since picture   -      -                  AUDIO
     AUDIO    KEYFRAME  at once                -      -                  VIDEO
     AUDIO    AUDIO     target                 yes    too long with it   AUDIO
+
+FIRST is as VIDEO otherwise, and without parts throughout. With them players begin once there is a whole
+segment, so the first one is as short as the key frames allow.
 """
 
 import enum
@@ -47,6 +51,8 @@ class State(enum.Enum):
 
     WAITING = enum.auto()
     """Nothing: a key frame is awaited, or a target of audio alone."""
+    FIRST = enum.auto()
+    """The first segment with pictures of a connection."""
     VIDEO = enum.auto()
     """A segment with pictures."""
     AUDIO = enum.auto()
@@ -90,16 +96,20 @@ def make_table(target: int, longest: int, max_bytes: int, part: int) -> Table:
     early = round(target * EARLY_FRACTION)
     half, full = ((part + 1) // 2, part + 1) if part else (_NEVER, _NEVER)
     video, audio = State.VIDEO, State.AUDIO
+    with_pictures = {
+        Unit.KEYFRAME: Row(video, early, at_break=True, part_length=half),
+        Unit.PICTURE: Row(video, longest, max_bytes, part_length=full, independent=False),
+        Unit.AUDIO: Row(audio, target),
+    }
+    soon = round(part * EARLY_FRACTION) if part else early
+    first_keyframe = Row(video, soon, at_break=True, part_length=half)
     return {
         State.WAITING: {
-            Unit.KEYFRAME: Row(video),
+            Unit.KEYFRAME: Row(State.FIRST),
             Unit.AUDIO: Row(audio, target),
         },
-        State.VIDEO: {
-            Unit.KEYFRAME: Row(video, early, at_break=True, part_length=half),
-            Unit.PICTURE: Row(video, longest, max_bytes, part_length=full, independent=False),
-            Unit.AUDIO: Row(audio, target),
-        },
+        State.FIRST: with_pictures | {Unit.KEYFRAME: first_keyframe},
+        State.VIDEO: with_pictures,
         State.AUDIO: {
             Unit.KEYFRAME: Row(video),
             Unit.AUDIO: Row(audio, target, at_break=True, part_length=full),

@@ -56,14 +56,19 @@ def segments_of(fragments: list[MediaFragment]) -> list[list[MediaFragment]]:
 
 def test_a_segment_is_cut_into_parts_that_end_before_they_are_too_long(film, camera):
     units = camera(film(H264, 100, 25))
-    whole = cut_all(Segmenter(2.0), units)
     parted = segments_of(cut_all(Segmenter(2.0, part_seconds=0.5), units))
-    assert [[fragment.start for fragment in whole], [fragment.end for fragment in whole]] == [
-        [parts[0].start for parts in parted],
-        [parts[-1].end for parts in parted],
+    # The first segment ends with the first key frame, so that players may begin.
+    assert [(parts[0].start - 10 * SECOND, parts[-1].end - 10 * SECOND) for parts in parted] == [
+        (0, SECOND),
+        (SECOND, 3 * SECOND),
+        (3 * SECOND, 4 * SECOND),
     ]
-    # 25 pictures a second: twelve fit into half a second; a key frame comes each second and begins a part.
-    assert [[len(fragment.pictures) for fragment in parts] for parts in parted] == [[12, 12, 12, 12, 2]] * 2
+    # 25 pictures a second: twelve fit into half a second.
+    assert [[len(fragment.pictures) for fragment in parts] for parts in parted] == [
+        [12, 12, 1],
+        [12, 12, 12, 12, 2],
+        [12, 12, 1],
+    ]
     assert max(fragment.end - fragment.start for parts in parted for fragment in parts) <= SECOND // 2
 
 
@@ -127,7 +132,7 @@ def test_sound_alone_comes_in_parts_too(sound, camera):
     st.lists(st.tuples(st.integers(10, 900), st.booleans()), min_size=1, max_size=80),
     st.sampled_from([0.2, 0.5, 1.0]),
 )
-def test_parts_join_to_the_segments_there_would_be_without_them(
+def test_parts_join_to_the_segments_there_would_be_without_them_but_for_a_short_first_one(
     pictures: list[tuple[int, bool]], seconds: float
 ) -> None:
     key = b"\0\0\0\1\x67\x42\xc0\x1e\xda\0\0\0\1\x68\xce\x3c\x80\0\0\0\1\x65"
@@ -137,13 +142,24 @@ def test_parts_join_to_the_segments_there_would_be_without_them(
         units.append(AccessUnit(1, H264, is_key, stamp, head + b"%d" % number, step))
         stamp += step
     whole = cut_all(Segmenter(2.0), units)
+    end = whole[-1].end
     parted = segments_of(cut_all(Segmenter(2.0, part_seconds=seconds), units))
+    first_key = next(
+        (
+            number
+            for number, unit in enumerate(units)
+            if unit.keyframe and unit.timestamp - 1_000 >= 900 * seconds
+        ),
+        len(units),
+    )
+    if first_key < len(whole[0].pictures):
+        whole = cut_all(Segmenter(2.0), units[:first_key])
+        whole += cut_all(Segmenter(2.0, start=parted[1][0].start), units[first_key:])
     assert [fragment.pictures for fragment in whole] == [
         tuple(picture for fragment in parts for picture in fragment.pictures) for parts in parted
     ]
-    assert [(fragment.start, fragment.end) for fragment in whole] == [
-        (parts[0].start, parts[-1].end) for parts in parted
-    ]
+    assert [fragment.start for fragment in whole] == [parts[0].start for parts in parted]
+    assert [parts[-1].end for parts in parted] == [*[parts[0].start for parts in parted[1:]], end]
     for fragment in [fragment for parts in parted for fragment in parts]:
         assert fragment.pictures
         assert fragment.independent == fragment.pictures[0].keyframe

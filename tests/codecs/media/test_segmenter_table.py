@@ -122,13 +122,16 @@ def test_each_state_says_of_each_unit_what_it_does_or_drops_it() -> None:
         (State.WAITING, Unit.PICTURE),
         (State.AUDIO, Unit.PICTURE),
     }
-    for rows in table.values():
+    for state, rows in table.items():
         for unit, row in rows.items():
-            assert row.next is (State.AUDIO if unit is Unit.AUDIO else State.VIDEO)
+            begun = State.FIRST if state is State.WAITING else State.VIDEO
+            assert row.next is (State.AUDIO if unit is Unit.AUDIO else begun)
             assert row.independent == (unit is not Unit.PICTURE)
             assert (row.max_bytes == 5000) == (unit is Unit.PICTURE)
             assert row.part_length > 1 << 60, "no parts"
+    assert table[State.FIRST] == table[State.VIDEO]
     assert {(state, unit) for state in State for unit, row in table[state].items() if row.at_break} == {
+        (State.FIRST, Unit.KEYFRAME),
         (State.VIDEO, Unit.KEYFRAME),
         (State.AUDIO, Unit.AUDIO),
     }
