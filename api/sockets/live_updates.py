@@ -100,8 +100,7 @@ class LiveUpdates:
     def followers(self) -> tuple[Callable[..., Awaitable[None]], ...]:
         """Return the tasks that take what is to be sent, and look after the rights of the user."""
         return (
-            self._follow_devices,
-            self._follow_events,
+            self._follow_topics,
             self.tickets.follow,
             self.traffic.follow,
             partial(self.reviews.follow, lambda: self._visible_ids),
@@ -112,13 +111,17 @@ class LiveUpdates:
             self._follow_closing,
         )
 
-    async def _follow_devices(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Take positions and states of devices as they are published, without a task that wakes for each."""
+    async def _follow_topics(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Take positions, states of devices and events as they are published, in order.
+
+        A task that wakes for each would cost more than it does.
+        """
         topic = self._context.system.topic
         listeners = (
             topic(POSITIONS).listen(self._add_positions),
             topic(LATEST_POSITIONS).listen(self._add_positions),
             topic(DEVICES).listen(self._add_devices),
+            topic(WEB_EVENTS).listen(self._add_event),
         )
         try:
             task_status.started()
@@ -126,21 +129,6 @@ class LiveUpdates:
         finally:
             for listener in listeners:
                 listener.cancel()
-
-    async def _follow_events(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Take the events for this user, in order."""
-        async with self._context.system.topic(WEB_EVENTS).subscribe(MAX_PENDING_EVENTS) as subscription:
-            task_status.started()
-            while not self._events_lost:
-                try:
-                    published = await subscription.receive_batch()
-                except Lagged:
-                    self._events_lost = True
-                else:
-                    self._add_events(published)
-                if self._events_lost or self._events:
-                    self._events_pending.set()
-                    self._pending.set()
 
     async def _follow_conditions(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -311,13 +299,15 @@ class LiveUpdates:
         if self._devices:
             self._pending.set()
 
-    def _add_events(self, published: Iterable[WebEvent | WebEventsLost]) -> None:
-        for each in published:
-            if isinstance(each, WebEventsLost):
-                self._events_lost = True
-            elif self._caller.id in each.user_ids:
-                self._events.append(each.event)
-        self._events_lost |= len(self._events) > MAX_PENDING_EVENTS
+    def _add_event(self, published: WebEvent | WebEventsLost) -> None:
+        if isinstance(published, WebEventsLost):
+            self._events_lost = True
+        elif self._caller.id in published.user_ids and not self._events_lost:
+            self._events.append(published.event)
+            self._events_lost = len(self._events) > MAX_PENDING_EVENTS
+        if self._events_lost or self._events:
+            self._events_pending.set()
+            self._pending.set()
 
     async def _apply(self, changes: Iterable[Change]) -> None:
         """Read again only what these changes concern."""
