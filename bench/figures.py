@@ -13,6 +13,9 @@ FULL_CLIENT = 0.9
 """Share of a core above which the client, not the server, limits what was measured."""
 LATE_CLIENT = 0.5
 """Share of a latency above which it is the client's own delay rather than the server's."""
+NOT_HERE = "the server is not on this machine"
+NO_DATABASE = "--database-pid does not say which it is"
+"""Why CPU and memory are not known."""
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +101,7 @@ class Summary:
         A value of NaN could not be known, such as the CPU of a server on another machine.
         """
         if math.isnan(value):
-            return self.add_absent(scenario, metric, unit, "it is not on this machine")
+            return self.add_absent(scenario, metric, unit, NO_DATABASE if "database" in metric else NOT_HERE)
         ratio = value / beside if beside else None
         figure = Figure(
             scenario=scenario,

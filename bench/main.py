@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+import httpx
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
@@ -19,6 +20,7 @@ from motorpool.bench import baseline, machine
 from motorpool.bench.comparison import Change
 from motorpool.bench.figures import Figure, Summary
 from motorpool.bench.jobs.budgets import NUMBERS
+from motorpool.bench.measured_server import log_in
 from motorpool.bench.options import BenchError, NotThereError, Options
 from motorpool.bench.page import write_page
 from motorpool.bench.scenarios import DEFAULT, DEFAULT_SECONDS, names, scenario
@@ -209,6 +211,12 @@ def run(args: argparse.Namespace) -> int:
         devices=args.devices,
         stored=args.stored,
     )
+    try:
+        for url in [args.server] if args.server else filter(is_address, args.compare or ()):
+            log_in(options, url)
+    except BenchError as error:
+        sys.stderr.write(f"motorpool bench: {error}\n")
+        return 1
     facts = {**machine.facts(), "date": time.strftime("%Y-%m-%d", time.gmtime())}
     summary = Summary(facts | ({"server": args.server} if args.server else {}))
     changes: list[Change] = []
@@ -419,8 +427,8 @@ def _measure(
                 module.run(options, summary, step)
             except NotThereError as error:
                 summary.add_absent(name, "all", "", str(error))
-            except BenchError as error:
-                summary.note(f"{name}: {error}")
+            except (BenchError, httpx.HTTPError) as error:
+                summary.note(f"{name}: {str(error) or type(error).__name__}")
                 failed = True
             except Exception as error:
                 # A mistake in one, or an answer that nobody expected, must not cost the others' figures.

@@ -16,6 +16,7 @@ from motorpool.bench.options import BenchError, NotThereError, Options
 from motorpool.codecs.devices import CODECS
 
 API_SECONDS = 60.0
+LOGIN_SECONDS = 20.0
 CONNECT_SECONDS = 10.0
 AT_ONCE = 4
 """Requests at a time that create or delete devices: they keep a server busy without a queue."""
@@ -40,9 +41,15 @@ class MeasuredServer(ABC):
 
     @property
     def http_port(self) -> int:
-        """Port of its pages and its API."""
+        """Port of its pages and its API, for the load programs, which speak HTTP without TLS.
+
+        Raises:
+            BenchError: the server is addressed over TLS.
+        """
         parts = urlsplit(self.url)
-        return parts.port or (443 if parts.scheme == "https" else 80)
+        if parts.scheme == "https":
+            raise BenchError(f"{self.url}: many clients ask without TLS only; name an http:// address")
+        return parts.port or 80
 
     def phones(self, prefix: str, count: int, first: int = 0) -> tuple[str, ...]:
         """Return the numbers of JT/T 808 terminals, which count from `first`.
@@ -83,13 +90,15 @@ class MeasuredServer(ABC):
         """
         form = {"email": self.email, "password": self.password}
         try:
-            answer = httpx.post(f"{self.url}/api/session", data=form, timeout=API_SECONDS)
+            # Of the body only its beginning is read, however long it is.
+            with httpx.stream("POST", f"{self.url}/api/session", data=form, timeout=LOGIN_SECONDS) as answer:
+                value = answer.cookies.get(SESSION_COOKIE)
+                if answer.status_code == 200 and value is not None:
+                    return f"{SESSION_COOKIE}={value}"
+                said = answer.headers.get("Location") or next(answer.iter_text(200), "")
         except httpx.HTTPError as error:
-            raise BenchError(f"{self.url}: {error}") from error
-        value = answer.cookies.get(SESSION_COOKIE)
-        if answer.status_code != 200 or value is None:
-            raise BenchError(f"{self.url}: the login answered {answer.status_code}: {answer.text[:200]}")
-        return f"{SESSION_COOKIE}={value}"
+            raise BenchError(f"{self.url}: {str(error)[:200]}") from error
+        raise BenchError(f"{self.url}: the login answered {answer.status_code}: {said or 'nothing'}")
 
     @abstractmethod
     def cpu_seconds(self) -> float:
@@ -134,15 +143,21 @@ class ForeignServer(MeasuredServer):
         Raises:
             BenchError: the address is none.
         """
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(url)
+            is_address = parts.scheme in ("http", "https") and parts.port != 0
+        except ValueError:
+            # Of a bracket or a port that is none.
+            is_address = False
+        if not is_address or parts.hostname is None:
             raise BenchError(f"--server {url} is no address such as http://127.0.0.1:8082")
         self.url = url.rstrip("/")
         self.host = parts.hostname
         self.email, self.password = email, password
         self._ports = dict(ports or {})
         is_local = self.host == "localhost" or self.host.startswith("127.") or self.host == "::1"
-        self._pid = machine.listener(self.http_port) if is_local else None
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        self._pid = machine.listener(port) if is_local else None
         self._database_pid = database_pid
 
     def port(self, protocol: str) -> int:
@@ -179,6 +194,19 @@ class ForeignServer(MeasuredServer):
         return math.nan if self._database_pid is None else machine.tree_bytes(self._database_pid)
 
 
+def log_in(options: Options, url: str) -> ForeignServer:
+    """Return the server at an address, which has accepted the account.
+
+    Raises:
+        BenchError: the address is none, or the account is missing or wrong.
+    """
+    if not options.email or not options.password:
+        raise BenchError("--server needs --email and --password")
+    foreign = ForeignServer(url, options.email, options.password, options.ports, options.database_pid)
+    foreign.session_cookie()
+    return foreign
+
+
 @contextmanager
 def open_server(
     options: Options, start: Callable[[], AbstractContextManager[MeasuredServer]]
@@ -192,13 +220,7 @@ def open_server(
         with start() as server:
             yield server
         return
-    if not options.email or not options.password:
-        raise BenchError("--server needs --email and --password")
-    foreign = ForeignServer(
-        options.server, options.email, options.password, options.ports, options.database_pid
-    )
-    foreign.session_cookie()
-    yield foreign
+    yield log_in(options, options.server)
 
 
 @contextmanager
@@ -235,9 +257,13 @@ def device_ids(client: httpx.Client) -> dict[str, int]:
 
     Raises:
         httpx.HTTPError: the server does not answer them.
+        BenchError: it answers something else.
     """
-    listed = client.get("/devices", params={"all": "true"}).raise_for_status().json()
-    return {device["uniqueId"]: device["id"] for device in listed}
+    answer = client.get("/devices", params={"all": "true"}).raise_for_status()
+    try:
+        return {device["uniqueId"]: device["id"] for device in answer.json()}
+    except (ValueError, TypeError, KeyError) as error:
+        raise BenchError(f"GET /devices answered no list of devices: {answer.text[:200]}") from error
 
 
 def await_devices(client: httpx.Client, unique_ids: Sequence[str], seconds: float = 30.0) -> dict[str, int]:

@@ -180,6 +180,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
             "figures.py",
             "jobs",
             "machine.py",
+            "measured_server.py",
             "options.py",
             "page.py",
             "scenarios",

@@ -81,7 +81,7 @@ def run_load(load: CrossingLoad) -> CrossingResult:
     watching = WatchingSocket(load.terminals.host, load.http_port, ("Cookie", load.cookie), '"events"')
     watching.start()
     terminals.connect()
-    if not watching.accepted.wait(30.0):
+    if not watching.await_acceptance(30.0):
         raise ConnectionError(f"no WebSocket: {watching.error or 'not accepted'}")
     write_message(Mark("ready"))
     plan = load.terminals

@@ -13,6 +13,11 @@ class Answer(NamedTuple):
     """Whether the server closes the connection after it."""
 
 
+def authority(host: str, port: int) -> str:
+    """Return host and port as in the header `Host`."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def read_answer(received: bytearray) -> Answer | None:
     """Return the answer at the beginning of what was received, None while it is not whole.
 

@@ -69,6 +69,8 @@ def _await_answer(connected: socket.socket, phone: str) -> None:
             piece = connected.recv(1)
         except ConnectionResetError:
             piece = b""
+        except TimeoutError as error:
+            raise TimeoutError(f"no answer to the login of terminal {phone}") from error
         if not piece:
             raise ConnectionError(
                 f"the server closed terminal {phone}: does its limit of open files allow as many?"

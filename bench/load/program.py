@@ -4,10 +4,11 @@ import contextlib
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import msgspec
 
@@ -23,8 +24,10 @@ class LoadFailed(Exception):
 class LoadProgram:
     """A running load program."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], errors: IO[str]) -> None:
+        """`errors` is the file that its standard error goes to."""
         self._process = process
+        self._errors = errors
         self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._reader_thread = threading.Thread(target=self._read_output, daemon=True)
         self._reader_thread.start()
@@ -46,8 +49,16 @@ class LoadProgram:
         except queue.Empty:
             raise LoadFailed(f"the load program wrote nothing for {seconds:.0f} s") from None
         if message is None:
-            raise LoadFailed(f"the load program ended with code {self._process.wait()}")
+            raise LoadFailed(self.why_ended())
         return message
+
+    def why_ended(self) -> str:
+        """Wait for its end; return its last line, which is that of an exception, or the code of its end."""
+        code = self._process.wait()
+        self._errors.seek(0)
+        lines = self._errors.read().split("\n")
+        said = next((line for line in reversed(lines) if line.strip()), "")
+        return f"the load program ended: {said or f'code {code}'}"
 
     def wait_for(self, kind: type[T], seconds: float, wanted: Callable[[T], bool] = lambda _: True) -> T:
         """Skip to the next message of this kind that satisfies `wanted`.
@@ -90,19 +101,22 @@ def run_program(name: str, load: Load) -> Iterator[LoadProgram]:
     Raises:
         LoadFailed: it ended before it read the load.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-m", f"motorpool.bench.load.{name}"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    program = LoadProgram(process)
-    try:
-        assert process.stdin is not None
-        process.stdin.write(msgspec.json.encode(load).decode() + "\n")
-        process.stdin.flush()
-        yield program
-    except BrokenPipeError as error:
-        raise LoadFailed("the load program ended at once") from error
-    finally:
-        program.end()
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", f"motorpool.bench.load.{name}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+        program = LoadProgram(process, errors)
+        try:
+            assert process.stdin is not None
+            process.stdin.write(msgspec.json.encode(load).decode() + "\n")
+            process.stdin.flush()
+            yield program
+        except BrokenPipeError as error:
+            process.kill()
+            raise LoadFailed(program.why_ended()) from error
+        finally:
+            program.end()

@@ -45,7 +45,7 @@ def run_load(load: SocketLoad) -> SocketResult:
     ]
     for each in sockets:
         each.start()
-        if not each.accepted.wait(OPEN_SECONDS):
+        if not each.await_acceptance(OPEN_SECONDS):
             raise ConnectionError(f"no WebSocket: {each.error or 'not accepted'}")
     write_message(Mark("ready"))
     time.sleep(load.seconds)

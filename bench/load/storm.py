@@ -31,8 +31,10 @@ AGAIN_SECONDS = 0.5
 class Storm:
     """The terminals of one load."""
 
-    def __init__(self, load: StormLoad) -> None:
+    def __init__(self, load: StormLoad, before: socket.socket) -> None:
+        """`before` is a connection before the outage, to the address that all come back to."""
         self._load = load
+        self._family, self._address = before.family, before.getpeername()
         self._messages = LocationMessages(datetime.fromtimestamp(load.first_epoch, UTC))
         self._heads = [
             self._messages.head(phone, modern=is_modern(index, phone))
@@ -79,13 +81,13 @@ class Storm:
 
     def _connect(self, index: int) -> None:
         self.attempts += 1
-        connected = socket.socket()
+        connected = socket.socket(self._family)
         connected.setblocking(False)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         source = source_of(self._load.host, index)
         if source is not None:
             connected.bind(source)
-        if connected.connect_ex((self._load.host, self._load.port)) not in (0, errno.EINPROGRESS):
+        if connected.connect_ex(self._address) not in (0, errno.EINPROGRESS):
             connected.close()
             self._try_again(index)
             return
@@ -139,7 +141,7 @@ def main() -> None:
     load = msgspec.json.decode(sys.stdin.readline(), type=StormLoad)
     raise_file_limit()
     connected = connect_terminals(load.host, load.port, load.phones)
-    storm = Storm(load)
+    storm = Storm(load, connected[0])
     # There are no reference cycles here, and a collection would count as the server's latency.
     gc.collect()
     gc.disable()

@@ -98,7 +98,8 @@ class Trackers(Terminals):
     def _open(self, index: int) -> None:
         address = self._load.host, self._load.port
         if self._load.udp:
-            connected = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            family = socket.AF_INET6 if ":" in self._load.host else socket.AF_INET
+            connected = socket.socket(family, socket.SOCK_DGRAM)
             connected.connect(address)
         else:
             connected = socket.create_connection(address, TIMEOUT_SECONDS)

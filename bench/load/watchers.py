@@ -18,6 +18,7 @@ from wsproto.connection import ConnectionState
 from wsproto.events import CloseConnection, Ping, RejectConnection, Request, TextMessage
 
 from motorpool.bench.latencies import Latencies
+from motorpool.bench.load.http_answers import authority
 from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import Mark, WatchedSpan, WatcherLoad, WatcherResult
 
@@ -98,7 +99,9 @@ class Watchers:
             connected = socket.create_connection((load.host, load.port), OPEN_SECONDS)
             connection = WSConnection(ConnectionType.CLIENT)
             request = Request(
-                f"{load.host}:{load.port}", "/api/socket", extra_headers=[(b"Cookie", load.cookie.encode())]
+                authority(load.host, load.port),
+                "/api/socket",
+                extra_headers=[(b"Cookie", load.cookie.encode())],
             )
             connected.sendall(connection.send(request))
             descriptor = connected.fileno()

@@ -7,6 +7,9 @@ from contextlib import suppress
 
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Ping, RejectConnection, Request, TextMessage
+from wsproto.utilities import ProtocolError
+
+from motorpool.bench.load.http_answers import authority
 
 TIMEOUT_SECONDS = 60.0
 _RECEIVE_BYTES = 1 << 18
@@ -24,11 +27,12 @@ class WatchingSocket(threading.Thread):
         self._parts: list[str] = []
         self.received: list[tuple[float, str]] = []
         """Messages, each with the time of its arrival (`time.perf_counter`)."""
-        self.accepted = threading.Event()
+        self.is_accepted = False
+        self._answered = threading.Event()
         self.error = ""
         """Why it ended; empty while it is open."""
         headers = [(login[0].encode(), login[1].encode())]
-        request = Request(f"{host}:{port}", "/api/socket", extra_headers=headers)
+        request = Request(authority(host, port), "/api/socket", extra_headers=headers)
         self._socket.sendall(self._connection.send(request))
 
     def run(self) -> None:
@@ -39,10 +43,16 @@ class WatchingSocket(threading.Thread):
                 self._connection.receive_data(data)
                 for event in self._connection.events():
                     self._take(event, now)
-        except (OSError, ConnectionError) as error:
+        except (OSError, ProtocolError) as error:
             self.error = str(error)
         finally:
+            self._answered.set()
             self._socket.close()
+
+    def await_acceptance(self, seconds: float) -> bool:
+        """Wait until the server has accepted or refused it; return whether it has accepted."""
+        self._answered.wait(seconds)
+        return self.is_accepted
 
     def close(self) -> None:
         """End the connection and the thread, which has been started."""
@@ -53,7 +63,8 @@ class WatchingSocket(threading.Thread):
     def _take(self, event: object, now: float) -> None:
         match event:
             case AcceptConnection():
-                self.accepted.set()
+                self.is_accepted = True
+                self._answered.set()
             case Ping():
                 self._socket.sendall(self._connection.send(event.response()))
             case TextMessage():
@@ -63,5 +74,7 @@ class WatchingSocket(threading.Thread):
                     self._parts.clear()
                     if self._wanted in text:
                         self.received.append((now, text))
-            case CloseConnection() | RejectConnection():
-                raise ConnectionError(f"the server ended the WebSocket: {event!r}")
+            case RejectConnection():
+                raise ConnectionError(f"the server answered {event.status_code}")
+            case CloseConnection():
+                raise ConnectionError(f"the server ended it with {event.code}: {event.reason or 'no reason'}")

@@ -32,7 +32,7 @@ def open_watchers(
     except OSError as error:
         raise NotThereError(f"a WebSocket: {error}") from error
     probe.start()
-    is_accepted = probe.accepted.wait(PROBE_SECONDS)
+    is_accepted = probe.await_acceptance(PROBE_SECONDS)
     probe.close()
     if not is_accepted:
         raise NotThereError(f"a WebSocket at /api/socket: {probe.error or 'not accepted'}")

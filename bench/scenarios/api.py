@@ -11,6 +11,7 @@ import msgspec
 
 from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.clients import measure_requests
+from motorpool.bench.load.http_answers import authority
 from motorpool.bench.load.plan import Mark, RequestLoad, RequestResult, TerminalLoad, TerminalResult
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.measured_server import MeasuredServer, known_devices, open_server
@@ -97,7 +98,7 @@ def _saturate(
             continue
         lines = (
             f"GET /api{path} HTTP/1.1",
-            f"Host: {server.host}:{server.http_port}",
+            f"Host: {authority(server.host, server.http_port)}",
             f"Cookie: {cookie}",
             "Accept: application/json",
         )

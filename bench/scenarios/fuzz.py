@@ -124,7 +124,7 @@ def _load(server: Server, seed: int, seconds: float) -> tuple[FuzzResult, Termin
             left = began + seconds + ANSWER_SECONDS - time.monotonic()
             return fuzz, reporting.wait_for(TerminalResult, left)
     except LoadFailed as error:
-        raise BenchError(f"{NAME}: {error}") from error
+        raise BenchError(str(error)) from error
 
 
 def _trackers(server: Server, client: httpx.Client) -> tuple[FuzzedTracker, ...]:

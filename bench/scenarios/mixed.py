@@ -8,6 +8,7 @@ from operator import attrgetter
 from motorpool.bench.figures import Goal, Line, Plot, Summary
 from motorpool.bench.latencies import Latencies
 from motorpool.bench.load.clients import Measured, reporting_clients
+from motorpool.bench.load.http_answers import authority
 from motorpool.bench.load.plan import RequestLoad, RequestResult, TerminalLoad
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.measured_server import MeasuredServer, await_devices, known_devices, open_server
@@ -78,7 +79,7 @@ def run(options: Options, summary: Summary, step: Step) -> None:
             devices = tuple(ids[phone] for phone in phones)
             seen = watched(watchers, busiest, rate, devices, load.first_epoch)
         except LoadFailed as error:
-            raise BenchError(f"{NAME}: {error}") from error
+            raise BenchError(str(error)) from error
         step("looking for every acknowledged position")
         missing = missing_positions(server, phones, load.first_epoch, hours[-1].result.answered)
     _report_positions(summary, hours, busiest, missing)
@@ -118,7 +119,8 @@ def _requests(
     )
     with server.client() as client:
         lacking = [form for form in forms if client.get(form.format(ids[0])).status_code != 200]
-    head = f"Host: {server.host}:{server.http_port}\r\nCookie: {cookie}\r\nAccept: application/json\r\n\r\n"
+    host = authority(server.host, server.http_port)
+    head = f"Host: {host}\r\nCookie: {cookie}\r\nAccept: application/json\r\n\r\n"
     asked = [form.format(device) for device in ids for form in forms if form not in lacking]
     messages = tuple(f"GET /api{path} HTTP/1.1\r\n{head}" for path in asked)
     return messages, [form.partition("?")[0].format("{id}") for form in lacking]

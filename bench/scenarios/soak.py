@@ -72,7 +72,7 @@ def run(options: Options, summary: Summary, step: Step) -> None:
             try:
                 _load(options, summary, server, loop_file, seconds)
             except LoadFailed as error:
-                raise BenchError(f"{NAME}: {error}") from error
+                raise BenchError(str(error)) from error
             step("rest")
         loaded = samples.pop()
         rested = time.monotonic()

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 from motorpool.bench.figures import Goal, Summary
+from motorpool.bench.load.http_answers import authority
 from motorpool.bench.load.plan import Mark, RequestLoad, RequestResult, StormLoad, StormResult
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.measured_server import known_devices, open_server
@@ -49,7 +50,8 @@ def run(options: Options, summary: Summary, step: Step) -> None:
             host=server.host,
             port=server.http_port,
             messages=(
-                f"GET /api/server HTTP/1.1\r\nHost: {server.host}\r\nAccept: application/json\r\n\r\n",
+                f"GET /api/server HTTP/1.1\r\nHost: {authority(server.host, server.http_port)}\r\n"
+                "Accept: application/json\r\n\r\n",
             ),
             rate=REQUESTS_RATE,
             seconds=options.span(5.0),
@@ -73,7 +75,7 @@ def run(options: Options, summary: Summary, step: Step) -> None:
             used = usage_between(before, read_usage(server))
             answered = others.wait_for(RequestResult, requests.seconds + ANSWER_SECONDS)
         except LoadFailed as error:
-            raise BenchError(f"{NAME}: {error}") from error
+            raise BenchError(str(error)) from error
         step("looking for every acknowledged position")
         missing = missing_positions(server, phones, load.first_epoch, result.acknowledged)
     positions = sum(result.acknowledged)

@@ -2,9 +2,12 @@
 
 import argparse
 import json
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,8 @@ from tests.bench import stand_in
 
 from motorpool.bench import main
 from motorpool.bench.free_ports import free_port
-from motorpool.bench.measured_server import ForeignServer, open_server
+from motorpool.bench.load.watching_socket import WatchingSocket
+from motorpool.bench.measured_server import ForeignServer, log_in, open_server
 from motorpool.bench.options import BenchError, NotThereError, Options
 from motorpool.bench.scenarios import mixed, names, scenario
 from motorpool.bench.server import run_server
@@ -114,6 +118,8 @@ def test_scenarios_that_need_a_server_of_their_own_refuse(capsys: pytest.Capture
     [
         ("127.0.0.1:8082", "x", "is no address"),
         ("ftp://127.0.0.1", "x", "is no address"),
+        ("http://[::1", "x", "is no address"),
+        ("http://127.0.0.1:99999", "x", "is no address"),
         ("http://127.0.0.1:1", "x", "refused"),
         ("http://127.0.0.1:1", "", "needs --email and --password"),
     ],
@@ -131,6 +137,76 @@ def test_a_wrong_password_is_told(ports: tuple[int, int]) -> None:
         open_server(options, run_server),
     ):
         pass
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[str]:
+    """Yield the address of a server that gives the same answer to everything, without an end."""
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                connected, _ = listening.accept()
+                with connected, suppress(OSError):
+                    connected.recv(65536)
+                    connected.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+OK = b"HTTP/1.1 200 OK\r\nSet-Cookie: JSESSIONID=x\r\nContent-Length: 5\r\n\r\n<html"
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (b"", "disconnected"),
+        (b"\x00\xff" * 500, "illegal (status|request) line"),
+        (b"HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n", "answered 302: /login"),
+        (b"HTTP/1.1 500 Oh\r\nContent-Length: 9000000\r\n\r\n" + b"a" * 70_000, "answered 500: a{200}$"),
+        (OK.replace(b"Set-Cookie: JSESSIONID=x\r\n", b""), "answered 200: <html"),
+    ],
+)
+def test_a_login_that_is_answered_by_something_else(answer: bytes, problem: str) -> None:
+    options = Options(email=stand_in.EMAIL, password=stand_in.PASSWORD)
+    with answering(answer) as url, pytest.raises(BenchError, match=problem):
+        log_in(options, url)
+
+
+def test_a_web_server_that_is_something_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    main.add_arguments(parser)
+    account = ("--email", stand_in.EMAIL, "--password", stand_in.PASSWORD)
+    with answering(OK) as url:
+        assert main.run(parser.parse_args(["storm", "--vehicles", "2", "--server", url, *account])) == 1
+    captured = capsys.readouterr()
+    assert "storm: GET /devices answered no list of devices: <html" in captured.out
+    # Found before anything is measured.
+    assert main.run(parser.parse_args(["mailbox", "--server", "localhost:8082", *account])) == 2
+    assert main.run(parser.parse_args(["storm", "--server", "localhost:8082", *account])) == 1
+    assert captured.err.count("\n") <= 1
+    assert capsys.readouterr().err.endswith("no address such as http://127.0.0.1:8082\n")
+
+
+def test_clients_that_speak_no_tls_refuse_it() -> None:
+    server = ForeignServer("https://127.0.0.1:1", "", "")
+    with pytest.raises(BenchError, match="name an http:// address"):
+        server.http_port  # noqa: B018
+
+
+def test_a_websocket_that_is_refused_is_told_at_once(ports: tuple[int, int]) -> None:
+    watching = WatchingSocket("127.0.0.1", ports[1], ("Cookie", "JSESSIONID=other"), "positions")
+    watching.start()
+    assert not watching.await_acceptance(60)
+    assert watching.error.startswith("the server answered ")
+    watching.close()
 
 
 def test_a_port_where_nothing_listens_is_not_there() -> None:

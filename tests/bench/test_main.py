@@ -75,6 +75,7 @@ def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
         main, "scenario", lambda _: SimpleNamespace(TITLE="", SERVER="any", STEPS=1, run=listen)
     )
     monkeypatch.setattr(main, "_OPTIONS_OF", {})
+    monkeypatch.setattr(main, "log_in", lambda *_: None)
     words = (
         "--seconds 2 --minutes 3 --terminals 4 --idle-terminals 5 --streams 6 --actors 7 --schedules 8"
         " --soak-streams 9 --soak-requests 10 --soak-sockets 11 --seed 12 --days 13"
@@ -184,6 +185,7 @@ def test_earlier_runs_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_server_is_measured_beside_this_checkout(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(main, "log_in", lambda *_: None)
     monkeypatch.chdir(Path(main.__file__).resolve().parent.parent)
     words = "good", "--compare", "http://127.0.0.1:9", ".", "--repeats", "3"
     assert main.run(parse(*words)) == 0

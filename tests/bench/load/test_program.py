@@ -34,6 +34,18 @@ def test_a_program_that_says_nothing_is_not_waited_for_and_is_ended() -> None:
             program.next(0.01)
 
 
-def test_a_program_that_cannot_connect_fails_with_its_code() -> None:
-    with run_program("terminals", load(1)) as program, pytest.raises(LoadFailed, match="ended with code 1"):
+def test_a_program_that_cannot_connect_says_why(capfd: pytest.CaptureFixture[str]) -> None:
+    with (
+        run_program("terminals", load(1)) as program,
+        pytest.raises(LoadFailed, match=r"ended: ConnectionRefusedError: .*refused$"),
+    ):
         program.wait_for(Mark, 30)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_program_that_is_killed_fails_with_its_code() -> None:
+    with run_echo() as (port, _), run_program("terminals", load(port, seconds=600)) as program:
+        program.wait_for(Mark, 30)
+        program._process.kill()
+        with pytest.raises(LoadFailed, match="ended: code -9"):
+            program.wait_for(TerminalResult, 30)

@@ -20,7 +20,7 @@ def test_a_position_is_kept_with_the_time_when_it_came(
         login = "Authorization", f"Bearer {token}"
         watching = WatchingSocket(server.host, server.http_port, login, "41.123")
         watching.start()
-        assert watching.accepted.wait(60), watching.error
+        assert watching.await_acceptance(60), watching.error
         values = {"id": "van1", "lat": 41.123, "lon": -8.6, "timestamp": 1_770_000_000}
         assert httpx.get(f"http://{server.host}:{server.osmand_port}/", params=values).status_code == 200
         came = threading.Event()

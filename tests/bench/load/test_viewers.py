@@ -114,5 +114,5 @@ def test_an_answer_that_is_no_segment_is_a_failure_and_costs_only_itself(serve):
 def test_a_login_that_is_refused_ends_the_program(serve):
     stream = Stream()
     stream.answer = lambda _: (401, {}, b"")
-    with pytest.raises(LoadFailed, match="ended with code 1"):
+    with pytest.raises(LoadFailed, match=r"ended: .*401"):
         watch(serve, stream)
