@@ -175,11 +175,11 @@ class ForeignServer(MeasuredServer):
 
     def cpu_seconds(self) -> float:
         """Return the CPU of the server and its child processes, without its database."""
-        return math.nan if self._pid is None else machine.tree_cpu_seconds(self._pid)
+        return _counted(self._pid, machine.tree_cpu_seconds)
 
     def resident_bytes(self) -> float:
         """Return the memory of the server, without its database."""
-        return math.nan if self._pid is None else machine.resident_bytes(self._pid)
+        return _counted(self._pid, machine.resident_bytes)
 
     def waiting_seconds(self) -> float:
         """Return NaN: a foreign server may have many threads at work."""
@@ -187,23 +187,36 @@ class ForeignServer(MeasuredServer):
 
     def database_cpu_seconds(self) -> float:
         """Return the CPU of all running processes of its PostgreSQL."""
-        return math.nan if self._database_pid is None else machine.tree_cpu_seconds(self._database_pid)
+        return _counted(self._database_pid, machine.tree_cpu_seconds)
 
     def database_bytes(self) -> float:
         """Return the memory of its PostgreSQL; what processes share counts once."""
-        return math.nan if self._database_pid is None else machine.tree_bytes(self._database_pid)
+        return _counted(self._database_pid, machine.tree_bytes)
+
+
+def _counted(pid: int | None, count: Callable[[int], float]) -> float:
+    """Return what is counted of a process, NaN of none. Raises BenchError: it has ended."""
+    if pid is None:
+        return math.nan
+    try:
+        # A tree of which nothing runs would count as 0.
+        machine.cpu_seconds(pid)
+        return count(pid)
+    except ProcessLookupError as error:
+        raise BenchError(f"there is no process {pid}, of the server or its database") from error
 
 
 def log_in(options: Options, url: str) -> ForeignServer:
     """Return the server at an address, which has accepted the account.
 
     Raises:
-        BenchError: the address is none, or the account is missing or wrong.
+        BenchError: the address is none, the account is missing or wrong, or there is no such database.
     """
     if not options.email or not options.password:
         raise BenchError("--server needs --email and --password")
     foreign = ForeignServer(url, options.email, options.password, options.ports, options.database_pid)
     foreign.session_cookie()
+    foreign.database_bytes()
     return foreign
 
 

@@ -130,6 +130,15 @@ def test_servers_that_cannot_be_measured(url: str, password: str, problem: str) 
         pass
 
 
+def test_processes_that_have_ended_are_told(ports: tuple[int, int]) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    url = f"http://127.0.0.1:{ports[1]}"
+    options = Options(email=stand_in.EMAIL, password=stand_in.PASSWORD, database_pid=process.pid)
+    with pytest.raises(BenchError, match=f"there is no process {process.pid}"):
+        log_in(options, url)
+
+
 def test_a_wrong_password_is_told(ports: tuple[int, int]) -> None:
     options = Options(server=f"http://127.0.0.1:{ports[1]}", email=stand_in.EMAIL, password="wrong")
     with (
