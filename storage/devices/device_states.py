@@ -35,8 +35,12 @@ async def all_last_updates(q: Queries) -> dict[int, datetime]:
 
 async def seen_since(q: Queries, instant: datetime) -> frozenset[int]:
     """Return the ids of the devices whose saved last update is not before `instant`."""
-    rows = await q.fetch("select device_id from device_states where last_update >= $1", instant)
-    return frozenset(row[0] for row in rows)
+    # One value: it may be every device.
+    return frozenset(
+        await q.fetch_value(
+            "select array(select device_id from device_states where last_update >= $1)", instant
+        )
+    )
 
 
 async def newest(q: Queries) -> datetime | None:
