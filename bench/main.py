@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 import httpx
+import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
@@ -148,7 +150,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PROTOCOL=PORT",
-        help="of its devices, where it is not the usual one: jt808=5015",
+        help="of its devices, where it is not the usual one: jt808=5015; --compare A B: jt808=5015,6015",
     )
     parser.add_argument(
         "--database-pid",
@@ -331,6 +333,9 @@ def _comparison_problem(
     own = [name for name in chosen if name not in foreign]
     if own and any(map(is_address, args.compare)):
         return f"{', '.join(own)} cannot measure another server"
+    hosts = {urlsplit(word).hostname for word in set(args.compare) if is_address(word)}
+    if len(hosts) < sum(map(is_address, set(args.compare))) and not any("," in word for word in args.port):
+        return "two servers of one host need --port for each, such as jt808=5015,6015"
     try:
         check_sides(args.compare)
     except BenchError as error:
@@ -338,15 +343,15 @@ def _comparison_problem(
     return None
 
 
-def _ports(words: Sequence[str]) -> dict[str, int]:
-    """Return ports by protocol. Raises ValueError: one is not such as jt808=5015."""
+def _ports(words: Sequence[str], side: int = 0) -> dict[str, int]:
+    """Return ports by protocol, of a side of --compare. Raises ValueError: one is not such as jt808=5015."""
     pairs = [word.partition("=") for word in words]
     if any(name not in CODECS for name, _, _ in pairs):
         raise ValueError
-    ports = {name: int(port) for name, _, port in pairs}
-    if not all(0 < port < 1 << 16 for port in ports.values()):
+    ports = {name: [int(port) for port in given.split(",")] for name, _, given in pairs}
+    if not all(len(given) <= 2 and all(0 < port < 1 << 16 for port in given) for given in ports.values()):
         raise ValueError
-    return ports
+    return {name: given[side if len(given) > 1 else 0] for name, given in ports.items()}
 
 
 def _is_writable(path: Path) -> bool:
@@ -366,7 +371,8 @@ def _compare(
         nonlocal failed
         console.print(f"· {side}", highlight=False, markup=False)
         one = Summary(summary.machine)
-        failed |= _measure(chosen, asked, one, console)
+        ports = _ports(args.port, args.compare.index(side))
+        failed |= _measure(chosen, msgspec.structs.replace(asked, ports=ports), one, console)
         notes = (f"{side}: {note}" for note in one.notes)
         summary.notes += [note for note in notes if note not in summary.notes]
         return one.figures

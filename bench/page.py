@@ -11,7 +11,8 @@ from motorpool.bench.comparison import Change
 from motorpool.bench.figures import Plot, Summary
 
 WIDTH, HEIGHT = 640, 280
-LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 48
+LEFT, RIGHT, TOP, BOTTOM = 88, 16, 16, 56
+"""Room for labels, which are larger on a narrow screen."""
 LINES = 6
 """Colours of lines, which the style of the page names."""
 _ROW = 22
@@ -52,7 +53,7 @@ def draw_lines(plot: Plot) -> str:
         at = across.place(value)
         parts += [
             f'<line class="grid" x1="{at:.1f}" y1="{TOP}" x2="{at:.1f}" y2="{HEIGHT - BOTTOM}"/>',
-            f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{value:,.4g}</text>',
+            f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{value:,.4g}</text>',
         ]
     for value in upwards.ticks():
         at = upwards.place(value)
@@ -62,7 +63,7 @@ def draw_lines(plot: Plot) -> str:
         ]
     parts.append(
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">{html.escape(plot.x)}'
-        f'</text><text transform="translate(14 {(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)"'
+        f'</text><text transform="translate(18 {(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)"'
         f' text-anchor="middle">{html.escape(plot.y)}</text>'
     )
     for number, line in enumerate(plot.lines):
@@ -82,9 +83,11 @@ def draw_ratios(changes: Sequence[Change]) -> str:
     least, most = min(1.0, *ratios) / 2, max(1.0, *ratios) * 2
     ends = [min(max(end, least), most) for change in shown for end in (change.low, change.high) if end]
     height = TOP + len(shown) * _ROW + BOTTOM
-    left = 320
-    across = _Axis([1.0, *ratios, *ends], left, WIDTH - RIGHT, is_log=True)
-    parts = [_open(WIDTH, height, "ratios with their intervals")]
+    # As wide as the longest name, of letters of about half their height.
+    left = max(320, 16 + 7 * max(len(f"{change.scenario}: {change.metric}") for change in shown))
+    width = left + WIDTH // 2
+    across = _Axis([1.0, *ratios, *ends], left, width - RIGHT, is_log=True)
+    parts = [_open(width, height, "ratios with their intervals", ' class="long"')]
     one = across.place(1.0)
     parts.append(f'<line class="one" x1="{one:.1f}" y1="{TOP}" x2="{one:.1f}" y2="{height - BOTTOM}"/>')
     for number, change in enumerate(shown):
@@ -105,9 +108,9 @@ def draw_ratios(changes: Sequence[Change]) -> str:
     return "".join(parts) + "</svg>"
 
 
-def _open(width: int, height: int, title: str) -> str:
+def _open(width: int, height: int, title: str, more: str = "") -> str:
     return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"'
+        f'<svg{more} viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"'
         f' aria-label="{html.escape(title)}">'
     )
 

@@ -246,6 +246,8 @@ def test_a_scenario_that_cannot_be_measured_does_not_stop_the_others(
         ("good", "--port", "jt808=0", "--server", "http://127.0.0.1:9"),
         ("good", "--port", "jt808=65536", "--server", "http://127.0.0.1:9"),
         ("good", "--port", "jt808=5015"),
+        ("good", "--port", "jt808=1,2,3", "--server", "http://127.0.0.1:9"),
+        ("good", "--compare", "http://127.0.0.1:9", "http://127.0.0.1:8", "--port", "jt808=5015"),
         ("good", "--database-pid", "5"),
         ("good", "--ramp"),
         ("good", "--kinds", "van"),
@@ -343,3 +345,21 @@ def test_of_the_default_set_a_comparison_measures_what_its_sides_allow(tmp_path:
     assert "live" in main._default(parse("--compare", folder, folder))
     assert "live" not in main._default(parse("--compare", folder, "http://127.0.0.1:9"))
     assert "ingest" in main._default(parse("--server", "http://127.0.0.1:9"))
+
+
+def test_two_servers_of_one_host_have_ports_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str | None, int]] = []
+
+    def listen(options: Options, summary: Summary, step: Step) -> None:
+        del step
+        asked.append((options.server, options.ports["jt808"]))
+        summary.add("ear", "heard", 1, "")
+
+    module = SimpleNamespace(TITLE="", SERVER="any", STEPS=1, run=listen)
+    monkeypatch.setattr(main, "names", lambda: ["ear"])
+    monkeypatch.setattr(main, "scenario", lambda _: module)
+    monkeypatch.setattr(main, "log_in", lambda *_: None)
+    first, second = "http://127.0.0.1:9", "http://127.0.0.1:8"
+    words = ("ear", "--compare", first, second, "--repeats", "1", "--port", "jt808=5015,6015")
+    assert main.run(parse(*words)) == 0
+    assert asked == [(first, 5015), (second, 6015)]

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import msgspec
 from lxml import etree
 
 from motorpool.bench.comparison import Change
@@ -73,3 +74,13 @@ def test_an_interval_without_end_leaves_room_for_the_others() -> None:
     for line in (wide, narrow):
         assert 320 <= float(line.get("x1")) < float(line.get("x2")) <= 640
     assert float(narrow.get("x2")) - float(narrow.get("x1")) > 20
+
+
+def test_names_of_ratios_have_room() -> None:
+    long = msgspec.structs.replace(change(2.0), metric="m" * 60)
+    svg = etree.fromstring(draw_ratios([long]))
+    name = next(text for text in svg.findall("text") if "m" * 60 in (text.text or ""))
+    assert name.get("text-anchor") == "end"
+    # Letters of 12 px are at most 7 wide on average.
+    assert float(name.get("x")) > 7 * len(name.text or "")
+    assert float(svg.find("circle").get("cx")) > float(name.get("x"))
