@@ -11,7 +11,7 @@ from math import inf
 START_FRACTION = 0.5
 """The first playlist is held for this fraction of its segment's length after that was listed …"""
 MIN_START_SECONDS = 0.5
-"""… and at least this long: connections of cameras are read five times a second."""
+"""… and at least this long: connections of cameras are read every 0.4 s."""
 EARLY_SECONDS = 0.75
 """A request that comes at most this long before the next segment is expected waits for it; of short segments
 at most half their length. Listings vary by 0.4 s, as connections of cameras are read at intervals.
