@@ -237,7 +237,7 @@ def run(args: argparse.Namespace) -> int:
             code = INTERRUPTED
     if args.compare:
         console.print(change_table(changes, *args.compare))
-    else:
+    elif summary.figures:
         console.print(figure_table(summary))
     if args.baseline and (failed or code):
         summary.note("the baseline was not kept, since not everything could be measured")
@@ -299,6 +299,8 @@ def _problem(args: argparse.Namespace, chosen: Sequence[str]) -> str | None:
         return f"{', '.join(others)} cannot measure another server; --server is for {', '.join(foreign)}"
     if args.baseline and (args.server or not baseline.PAGE.exists()):
         return "the baseline is of servers that the bench starts, and kept in a checkout of the repository"
+    if args.udp and not args.protocol:
+        return "--udp is of --protocol"
     for name, scenarios in _OPTIONS_OF.items():
         if getattr(args, name) and not set(scenarios) & set(chosen):
             return f"--{name} is an option of {' and '.join(scenarios)}"

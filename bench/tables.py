@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
@@ -13,17 +14,17 @@ ABSENT = "not there"
 
 def figure_table(summary: Summary) -> Table:
     """Return the figures with their goals, green or red."""
-    table = Table("scenario", "metric")
-    for title in ("value", "unit", "reference", "ratio", "must"):
-        table.add_column(title, justify="right" if title in ("value", "ratio", "must") else "left")
+    # It has to fit into 80 columns: names are broken into lines, not cut.
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for title in ("scenario", "metric", "value", "unit", "ratio", "must"):
+        table.add_column(title, justify="right" if title in ("value", "must") else "left", overflow="fold")
     for figure in summary.figures:
         table.add_row(
             figure.scenario,
             figure.metric,
             ABSENT if figure.value is None else f"{figure.value:,.6g}",
             figure.unit if figure.absent is None else escape(figure.absent),
-            figure.reference or "",
-            "" if figure.ratio is None else f"{figure.ratio:.3g}",
+            "" if figure.ratio is None else f"{figure.ratio:.3g} x {figure.reference}",
             _verdict(summary, figure),
         )
     return table

@@ -1,6 +1,7 @@
 """The command line of `motorpool bench`."""
 
 import argparse
+import io
 import json
 import os
 import signal
@@ -9,10 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 import trio
+from rich.console import Console
 
 from motorpool.bench import main
 from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.options import BenchError, NotThereError, Options, Step
+from motorpool.bench.tables import figure_table
 
 
 def parse(*words: str) -> argparse.Namespace:
@@ -225,6 +228,8 @@ def test_what_the_server_lacks_is_no_failure(
 def test_a_scenario_that_cannot_be_measured_does_not_stop_the_others(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    assert main.run(parse("bad")) == 1
+    assert capsys.readouterr().out.strip() == "· bad: there is no road"
     assert main.run(parse("bad", "good")) == 1
     out = capsys.readouterr().out
     assert "bad: there is no road" in out
@@ -250,6 +255,7 @@ def test_a_scenario_that_cannot_be_measured_does_not_stop_the_others(
         ("good", "--compare", "http://127.0.0.1:9", "http://127.0.0.1:8", "--port", "jt808=5015"),
         ("good", "--database-pid", "5"),
         ("good", "--ramp"),
+        ("good", "--udp"),
         ("good", "--kinds", "van"),
         ("good", "--json", "/nowhere/run.json"),
         ("good", "--html", "/"),
@@ -363,3 +369,21 @@ def test_two_servers_of_one_host_have_ports_of_their_own(monkeypatch: pytest.Mon
     words = ("ear", "--compare", first, second, "--repeats", "1", "--port", "jt808=5015,6015")
     assert main.run(parse(*words)) == 0
     assert asked == [(first, 5015), (second, 6015)]
+
+
+def test_datagrams_are_those_of_a_protocol(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(parse("ingest", "--udp")) == 2
+    assert capsys.readouterr().err == "motorpool bench: --udp is of --protocol\n"
+
+
+def test_the_table_fits_into_80_columns_and_cuts_nothing() -> None:
+    summary = Summary({})
+    goals = (Goal(12_000, at_least=True), Goal(0.5, at_least=True, of_ratio=True))
+    metric = "known terminals refused or not answered"
+    summary.add("registration", metric, 18_000, "messages/s", reference="echo", beside=30_000, goals=goals)
+    summary.add_absent("registration", "database CPU", "µs", "the server is not on this machine")
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(figure_table(summary))
+    shown = console.export_text()
+    assert "…" not in shown
+    assert {*metric.split(), "machine", "messages/s", "echo", "12000", "0.5", "✓"} <= set(shown.split())
