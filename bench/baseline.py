@@ -11,7 +11,8 @@ from motorpool.bench.options import BenchError
 FILE = Path(__file__).resolve().parent / "baseline.json"
 PAGE = FILE.parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- baseline: begin -->", "<!-- baseline: end -->"
-MACHINE = ("date", "commit", "processor", "cores", "python")
+EARLIER = "earlier runs of"
+MACHINE = ("date", "commit", "processor", "cores", "python", EARLIER)
 """What the table says of the run."""
 
 
@@ -34,12 +35,20 @@ def read_run(path: Path) -> Run:
 def keep(summary: Summary, file: Path = FILE, page: Path = PAGE) -> None:
     """Write the figures to the repository, and the table into its page.
 
+    Those of scenarios that were not measured now are kept.
+
     Raises:
         BenchError: this is no checkout of the repository.
     """
     if not page.exists():
         raise BenchError("a baseline is kept in a checkout of the repository only")
-    summary.write(file)
+    measured = {figure.scenario for figure in summary.figures}
+    before = read_run(file).results if file.exists() else []
+    left = list(dict.fromkeys(each.scenario for each in before if each.scenario not in measured))
+    whole = Summary(dict(summary.machine) | ({EARLIER: ", ".join(left)} if left else {}))
+    whole.figures = summary.figures + [each for each in before if each.scenario in left]
+    whole.notes, whole.plots, whole.samples = summary.notes, summary.plots, summary.samples
+    whole.write(file)
     page.write_text(with_table(page.read_text(encoding="utf-8"), read_run(file)), encoding="utf-8")
 
 

@@ -36,6 +36,14 @@ def test_keeping_writes_file_and_table(tmp_path: Path) -> None:
         f"{baseline.END}\n\nafter\n"
     )
     assert len(baseline.read_run(file).results) == 3
+    # A run of other scenarios keeps these.
+    later = Summary({"commit": "def"})
+    later.add("api", "GET", 3, "µs")
+    baseline.keep(later, file, page)
+    assert [each.scenario for each in baseline.read_run(file).results] == ["api", *["ingest"] * 3]
+    written = page.read_text(encoding="utf-8")
+    assert "commit def, earlier runs of ingest:" in written
+    assert "| ingest | paced p99 | 12,350 ms |" in written
 
 
 def test_where_there_is_no_checkout_nothing_is_kept(tmp_path: Path) -> None:
