@@ -13,8 +13,8 @@ FULL_CLIENT = 0.9
 """Share of a core above which the client, not the server, limits what was measured."""
 LATE_CLIENT = 0.5
 """Share of a latency above which it is the client's own delay rather than the server's."""
-NOT_HERE = "the server is not on this machine"
-NO_DATABASE = "--database-pid does not say which it is"
+NOT_HERE = "the server is not on this machine, or did nothing"
+NO_DATABASE = "--database-pid does not say which it is, or nothing was done"
 """Why CPU and memory are not known."""
 
 

@@ -33,12 +33,12 @@ class Usage(msgspec.Struct, frozen=True):
     """Share of the time in which the server was runnable and had no core."""
 
     def server_us(self, count: float) -> float:
-        """Return the CPU microseconds of the server for each of `count` pieces of work."""
-        return self.server_share * self.seconds / max(1, count) * 1e6
+        """Return the CPU microseconds of the server for each of `count` pieces of work; NaN of none."""
+        return self.server_share * self.seconds / count * 1e6 if count else math.nan
 
     def database_us(self, count: float) -> float:
-        """Return the CPU microseconds of the database for each of `count` pieces of work."""
-        return self.database_share * self.seconds / max(1, count) * 1e6
+        """Return the CPU microseconds of the database for each of `count` pieces of work; NaN of none."""
+        return self.database_share * self.seconds / count * 1e6 if count else math.nan
 
 
 def read_usage(server: MeasuredServer) -> Reading:

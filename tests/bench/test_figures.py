@@ -92,9 +92,9 @@ def test_what_cannot_be_known_is_absent_and_never_zero() -> None:
     summary = Summary({})
     unknown = summary.add("ingest", "server CPU", math.nan, "µs", goals=(Goal(150),))
     lacking = summary.add_absent("api", "GET /server", "requests/s", "the server answers 404")
-    assert (unknown.value, unknown.absent) == (None, "the server is not on this machine")
+    assert (unknown.value, unknown.absent) == (None, "the server is not on this machine, or did nothing")
     database = summary.add("ingest", "database CPU", math.nan, "µs")
-    assert database.absent == "--database-pid does not say which it is"
+    assert database.absent == "--database-pid does not say which it is, or nothing was done"
     assert (lacking.value, lacking.absent) == (None, "the server answers 404")
     assert not summary.goals
     beside = summary.add("ingest", "CPU", 3.0, "µs", reference="echo", beside=math.nan)

@@ -1,5 +1,7 @@
 """What server and database use from one reading to another."""
 
+import math
+
 from motorpool.bench.usage import Reading, Usage, usage_between
 
 
@@ -9,3 +11,10 @@ def test_shares_are_of_the_time_between_two_readings() -> None:
     assert usage_between(first, second) == Usage(
         seconds=4.0, server_share=0.5, database_share=0.125, waiting_share=0.0625
     )
+
+
+def test_of_no_work_the_cost_is_not_known_and_not_zero() -> None:
+    usage = Usage(seconds=4.0, server_share=0.5, database_share=0.25, waiting_share=0.0)
+    assert (usage.server_us(2), usage.database_us(2)) == (1e6, 0.5e6)
+    assert math.isnan(usage.server_us(0))
+    assert math.isnan(usage.database_us(0))
