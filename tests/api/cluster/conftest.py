@@ -23,6 +23,7 @@ from motorpool.storage.cluster.membership import open_membership
 
 PATIENCE = 120.0
 KEYFRAME = b"\0\0\0\1\x67\x42\xc0\x1e\0\0\0\1\x68\xce\x38\x80\0\0\0\1\x65" + bytes(range(1, 200))
+PICTURE = b"\0\0\0\1\x41" + bytes(range(1, 200))
 """Not decodable, which no segment needs to be."""
 
 
@@ -84,15 +85,21 @@ def requests(monkeypatch):
 
 
 async def film(served, device_id, first, seconds):
-    """Two key frames a second come from the device's first camera."""
+    """Two pictures a second come from the device's first camera, of which all are key frames after 2 s.
+
+    So the first segment is as long as the others.
+    """
     stream = served.context.system.ref(STREAM, (device_id, 1))
     connection = served.context.system.ref(CONNECTION, 1)
     if not first:
         await stream.tell(HoldStream())
         assert await stream.ask(Publish(connection))
+    counts = range(2 * first, 2 * (first + seconds) + (not first))
     units = [
         AccessUnit(1, H264, True, 500 * count, KEYFRAME)
-        for count in range(2 * first, 2 * (first + seconds) + (not first))
+        if count == counts.start or count >= 4
+        else AccessUnit(1, H264, False, 500 * count, PICTURE)
+        for count in counts
     ]
     await stream.tell(UnitsPublished(connection, units))
 

@@ -153,6 +153,8 @@ async def shown(served, number, seconds):
     assert await stream.ask(Publish(connection))
     picture = coded_picture()
     units = [msgspec.structs.replace(picture, timestamp=500 * count) for count in range(2 * seconds + 1)]
+    # One key frame in the first two seconds, so that the first segment is as long as the others.
+    units[1:4] = [AccessUnit(2, H264, False, each.timestamp, b"\0\0\0\1\x41picture") for each in units[1:4]]
     await stream.tell(UnitsPublished(connection, units))
 
 
