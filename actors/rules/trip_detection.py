@@ -470,9 +470,9 @@ def _has_just_moved(window: Window[TrackPoint], limits: Limits) -> bool:
 
 
 def _has_come_far(window: Window[TrackPoint], limits: Limits) -> bool:
-    """Whether the device was elsewhere `duration` ago, so that `_begin_of_stop` finds nothing.
+    """Whether the device was elsewhere `duration` ago, or just after, so that `_begin_of_stop` finds nothing.
 
-    So it is if no place has both the point of then and one of the newest two, whichever a rest ends with.
+    So it is if no place has both a point of then and one of the newest two, whichever a rest ends with.
     The newest two are less than `duration` apart.
     """
     points, last = window.points, window.end - 1
@@ -480,9 +480,12 @@ def _has_come_far(window: Window[TrackPoint], limits: Limits) -> bool:
     index = bisect_right(points, newest.fix_time - limits.span, window.first, last, key=_FIX_TIME) - 1
     if index < window.first:
         return True
-    # The extent of a rest is that of a box, whose diagonal is longer than its sides.
-    then, metres = points[index], 1.5 * limits.distance
-    return not is_within(then, newest, metres) and not is_within(then, points[last - 1], metres)
+    # The extent of a rest is that of a box, whose diagonal is longer than its sides. It has both points.
+    metres = 1.5 * limits.distance
+    return any(
+        not is_within(point, newest, metres) and not is_within(point, points[last - 1], metres)
+        for point in points[index : index + 2]
+    )
 
 
 def _begin_of_stop(window: Sequence[TrackPoint], start: TrackPoint, limits: Limits) -> TrackPoint | None:
