@@ -5,7 +5,7 @@ from functools import cache
 
 from motorpool.actors.rules.expressions.builder import Builder
 from motorpool.actors.rules.expressions.errors import ExpressionError
-from motorpool.actors.rules.expressions.evaluation import EvaluationState
+from motorpool.actors.rules.expressions.evaluation import EvaluationState, work_of
 from motorpool.actors.rules.expressions.grammar import Parser, make_parser
 from motorpool.actors.rules.expressions.nodes import Node, Returned
 
@@ -16,11 +16,12 @@ MAX_EXPRESSION_LENGTH = 4000
 class Expression:
     """A compiled expression; it has no state."""
 
-    __slots__ = ("_step", "text")
+    __slots__ = ("_step", "_work", "text")
 
     def __init__(self, text: str, node: Node) -> None:
         self.text = text
         self._step = node.step
+        self._work = work_of(text)
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
@@ -39,7 +40,7 @@ class Expression:
         Raises:
             TooMuchHere: they take too much work together.
         """
-        state.begin(len(self.text))
+        state.begin(self._work)
         try:
             return self._step(state)
         except Returned as returned:

@@ -21,10 +21,15 @@ class TooMuchHere(Exception):
     """The expressions of a position take more work than may be done here; another thread has the time."""
 
 
+def work_of(text: str) -> int:
+    """Return the work that the evaluation of an expression with this text takes at least."""
+    return 1 + len(text) // _CHARACTERS_OF_EXPRESSION
+
+
 class EvaluationState:
     """One evaluation of an expression after the other."""
 
-    __slots__ = ("_begun", "_here", "left", "variables")
+    __slots__ = ("_beyond", "left", "variables")
 
     def __init__(self, variables: Mapping[str, Any], here: int | None = None) -> None:
         """`here` is the work that all expressions together may take, beyond which they raise TooMuchHere.
@@ -32,21 +37,23 @@ class EvaluationState:
         None: each may take MAX_WORK.
         """
         self.variables = variables
-        self._here = here
-        self._begun = MAX_WORK
-        """Work that could be done when the expression began."""
-        self.left = MAX_WORK
+        self.left = MAX_WORK if here is None else min(MAX_WORK, here)
         """Work that may still be done."""
+        self._beyond = None if here is None else here - self.left
+        """Work that may be done besides, by later expressions; None: each may take MAX_WORK."""
 
-    def begin(self, length: int) -> None:
-        """Begin with an expression of this length in characters."""
-        if self._here is None:
+    def begin(self, work: int) -> None:
+        """Begin with an expression, which takes this work at least (`work_of`)."""
+        beyond = self._beyond
+        if beyond is None:
             self.left = MAX_WORK
-        else:
-            self._here -= self._begun - self.left
-            self.left = min(MAX_WORK, self._here)
-        self._begun = self.left
-        self.spend(1 + length // _CHARACTERS_OF_EXPRESSION)
+        elif beyond:
+            more = min(beyond, MAX_WORK - self.left)
+            self.left += more
+            self._beyond = beyond - more
+        self.left -= work
+        if self.left < 0:
+            self._refuse()
 
     def variable(self, name: str) -> object:
         """Return the value of a variable; raise Absent if it is undefined."""
@@ -59,9 +66,12 @@ class EvaluationState:
         """Count work that is about to be done; raise ExpressionError above the limit, or TooMuchHere."""
         self.left -= work
         if self.left < 0:
-            if self._begun < MAX_WORK:
-                raise TooMuchHere
-            raise ExpressionError("the expression takes too much work")
+            self._refuse()
+
+    def _refuse(self) -> None:
+        if self._beyond == 0:
+            raise TooMuchHere
+        raise ExpressionError("the expression takes too much work")
 
     def read(self, *texts: str) -> None:
         """Count the work of searching these texts."""
