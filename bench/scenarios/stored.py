@@ -107,7 +107,7 @@ def run(options: Options, summary: Summary, step: Step) -> None:
 
 
 def fill(server: Server, count: int) -> Stored:
-    """Store about so many positions of the days before today.
+    """Store about `count` positions of the days before today.
 
     Raises:
         BenchError: the database refuses something.
