@@ -3,6 +3,7 @@
 import math
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -370,6 +371,14 @@ def positions(steps):
                 )
             )
     return found
+
+
+@given(STEPS)
+def test_where_the_search_for_a_stop_is_left_out_it_would_find_none(steps):
+    points = [trip_detection.track_point(position) for position in positions(steps)]
+    found = run(points)
+    with patch.object(trip_detection, "_has_come_far", lambda *_: False):
+        assert run(points) == found
 
 
 @given(STEPS)
