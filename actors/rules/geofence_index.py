@@ -198,10 +198,14 @@ def _crossed(geofences: Collection[IndexedGeofence], start: Place, end: Place) -
 def _are_many(geofences: Collection[IndexedGeofence], south: float, north: float) -> bool:
     """Whether there is much to be tested for points between two latitudes."""
     # Bands of latitudes are only counted where all of them would be many.
-    return (
-        sum([each.steps for each in geofences]) > FEW_STEPS
-        and sum([each.area.steps(south, north) for each in geofences]) > FEW_STEPS
-    )
+    if sum([each.steps for each in geofences]) <= FEW_STEPS:
+        return False
+    steps = 0
+    for geofence in geofences:
+        steps += geofence.area.steps(south, north)
+        if steps > FEW_STEPS:
+            return True
+    return False
 
 
 _BoxedGeofence = tuple[Box, IndexedGeofence]
