@@ -18,6 +18,11 @@ def authority(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def held_seconds(timing: str) -> float:
+    """Return for how long the server held an answer, by its header `Server-Timing`; 0 where it has none."""
+    return float(timing.removeprefix("hold;dur=") or 0) / 1000
+
+
 def read_answer(received: bytearray) -> Answer | None:
     """Return the answer at the beginning of what was received, None while it is not whole.
 

@@ -18,6 +18,7 @@ import msgspec
 
 from motorpool.bench.checks.media_integrity import Findings
 from motorpool.bench.checks.segments import check_stream
+from motorpool.bench.load.http_answers import held_seconds
 from motorpool.bench.load.output import percentile_ms, write_message
 from motorpool.bench.load.plan import Mark, ReaderLoad, ReaderResult
 from motorpool.bench.viewer import listed_segments
@@ -74,8 +75,7 @@ def _get(connection: http.client.HTTPConnection, path: str, headers: dict[str, s
         # A kept connection that the server has closed: the next request opens another.
         connection.close()
         return b"", 0.0
-    held = (answer.headers["Server-Timing"] or "").removeprefix("hold;dur=")
-    return content if answer.status == 200 else b"", float(held or 0) / 1000
+    return content if answer.status == 200 else b"", held_seconds(answer.headers["Server-Timing"] or "")
 
 
 def read_all(load: ReaderLoad, readers: list[StreamReader], stop: threading.Event) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from motorpool.bench.load.http_answers import held_seconds
 from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
 from motorpool.bench.load.plan import Mark, ViewerLoad, ViewerResult
 from motorpool.bench.viewer import Viewer
@@ -95,7 +96,8 @@ class ViewerConnection:
         self._is_good = head.split(b" ", 2)[1] == b"200"
         self._is_packed = b"content-encoding: gzip" in head
         self._is_last = b"connection: close" in head
-        self.held_seconds = held_seconds(head)
+        timing = head.partition(b"\r\nserver-timing: ")[2].split(b"\r\n", 1)[0]
+        self.held_seconds = held_seconds(timing.decode())
         length = int(head.partition(b"content-length:")[2].split(b"\r\n", 1)[0])
         del self._received[: end + 4]
         self._left = length - len(self._received)
@@ -234,12 +236,6 @@ class ViewerPool:
         connection.viewer.due = time.perf_counter() + AGAIN_SECONDS
         connection.reconnect()
         self._add(connection)
-
-
-def held_seconds(head: bytes) -> float:
-    """Return for how long the server says it held an answer, whose head is in lower case."""
-    found = head.partition(b"server-timing: hold;dur=")[2]
-    return float(found.split(b"\r\n", 1)[0]) / 1000 if found else 0.0
 
 
 def log_in(load: ViewerLoad) -> str:
