@@ -26,7 +26,7 @@ _Wire = msgspec.defstruct("DeviceWire", [(name, Any) for name in Device.__struct
 def encode_rows(rows: Sequence[Row], live: Mapping[int, DeviceStatus], keyring: Keyring) -> msgspec.Raw:
     """Return the JSON of `devices.rows_with_text` with their status, and commas between devices.
 
-    It is the same as that of records, without making any: attributes that hold no secrets are copied.
+    The result equals the JSON of the records, but no records are made; attributes without secrets are copied.
     """
     raw, wire, may_hold = msgspec.Raw, _Wire, secret_attributes.may_hold
     found: list[object] = []

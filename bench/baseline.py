@@ -35,7 +35,7 @@ def read_run(path: Path) -> Run:
 def keep(summary: Summary, file: Path = FILE, page: Path = PAGE) -> None:
     """Write the figures to the repository, and the table into its page.
 
-    Those of scenarios that were not measured now are kept.
+    Earlier figures of other scenarios are kept.
 
     Raises:
         BenchError: this is no checkout of the repository.

@@ -68,8 +68,8 @@ def servers_of(checkout: Path) -> Iterator[None]:
 def start_process(folder: Path, environment: Mapping[str, str], *options: str) -> ServerProcess:
     """Start `motorpool serve` with options in this folder; it logs to the file server.log there.
 
-    Its modules are compiled once, as those of an installed server are: to do it at each start takes as long
-    as the rest of the start.
+    Compiled modules are kept, as an installed server does: compiling them at each start takes as long as the
+    rest of it.
     """
     environment = {name: text for name, text in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
     python = sys.executable

@@ -39,7 +39,6 @@ class WatchedSocket(Protocol):
     """Largest number of bytes to read at once."""
     reader: Reader
     """Gets the bytes of each read."""
-
     mask: int
     """The events that the hub polls it for; the hub's own, 0 before."""
 

@@ -480,7 +480,7 @@ def _has_come_far(window: Window[TrackPoint], limits: Limits) -> bool:
     index = bisect_right(points, newest.fix_time - limits.span, window.first, last, key=_FIX_TIME) - 1
     if index < window.first:
         return True
-    # The extent of a rest is that of a box, whose diagonal is longer than its sides. It has both points.
+    # A stop would contain both of these points, within a box whose diagonal is longer than its sides.
     metres = 1.5 * limits.distance
     return any(
         not is_within(point, newest, metres) and not is_within(point, points[last - 1], metres)

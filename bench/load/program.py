@@ -53,7 +53,7 @@ class LoadProgram:
         return message
 
     def why_ended(self) -> str:
-        """Wait for its end; return its last line, which is that of an exception, or the code of its end."""
+        """Wait for the program to end; return the last line of its standard error, or else its exit code."""
         code = self._process.wait()
         self._errors.seek(0)
         lines = self._errors.read().split("\n")

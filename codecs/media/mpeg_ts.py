@@ -75,7 +75,7 @@ def write_mpeg_ts(fragment: MediaFragment) -> bytes:
 
 
 class _Track:
-    """An elementary stream, whose packets are appended to those of the file."""
+    """Appends the packets of one elementary stream to a file."""
 
     def __init__(self, pid: int, stream_id: int, file: list[bytes]) -> None:
         self._file = file
