@@ -13,7 +13,7 @@ from trio.testing import wait_all_tasks_blocked
 from trio_websocket import ConnectionClosed, open_websocket_url
 
 from motorpool.actors.messages.downlink import CONNECTION
-from motorpool.actors.messages.live_stream import STREAM, HoldStream, ReadPlaylist
+from motorpool.actors.messages.live_stream import STREAM, HoldStream, IsLive, ReadPlaylist
 from motorpool.actors.messages.playback import PLAYBACK, PlaybackCommandCompleted, PlaybackRequested
 from motorpool.actors.messages.publishing import Publish, PublisherLeft
 from motorpool.api.cluster import home_requests, home_socket
@@ -347,6 +347,8 @@ async def test_a_stream_that_was_requested_before_another_server_streamed_begins
     async with trio.open_nursery() as nursery:
         nursery.start_soon(wait)
         await wait_all_tasks_blocked()
+        # Answered after the stream has its numbers and the reader waits.
+        assert not await stream.ask(IsLive())
         await homes.claim(database, one.node, [home.device_id])
         for each in servers:
             each.context.home_finder.forget_all()

@@ -141,6 +141,7 @@ def test_groups_are_moved_by_mouse_and_keys_and_what_they_give_is_told_apart(ser
     expect(page.get_by_text("North is now in Depot")).to_be_visible()
     page.get_by_role("button", name="Undo").last.click()
     expect(page.get_by_text("North is now in Top level")).to_be_visible()
+    expect(rows.nth(1)).to_have_attribute("style", re.compile("--depth: 0"))
     page.get_by_role("button", name="What to do with Harbour").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")
@@ -165,16 +166,17 @@ def test_groups_are_moved_by_mouse_and_keys_and_what_they_give_is_told_apart(ser
 
     # Of several changes one is refused: it is named, and the others are saved.
     gone = made("/devices", {"name": "Gone", "uniqueId": "gone"})
+    made("/devices", {"name": "Van 9", "uniqueId": "van9"})
     page.reload()
     page.get_by_role("checkbox", name=re.compile("^Gone")).press("Space")
-    page.get_by_role("checkbox", name=re.compile("^Van 7")).press("Space")
+    page.get_by_role("checkbox", name=re.compile("^Van 9")).press("Space")
     with server.client() as client:
         assert client.delete(f"/devices/{gone}").status_code == 204
     guest.expected.add((400, "/api/permissions/bulk"))
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("1 was refused: Gone")).to_be_visible()
     expect(page.get_by_text("No access to it, or no such")).to_be_visible()
-    expect(page.get_by_role("checkbox", name=re.compile("^Van 7"))).to_be_checked()
+    expect(page.get_by_role("checkbox", name=re.compile("^Van 9"))).to_be_checked()
     page.get_by_role("button", name="Discard").click()
     expect(page.get_by_text("1 was refused")).to_have_count(0)
     guest.assert_accessible()

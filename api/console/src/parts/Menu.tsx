@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon, type IconName } from "./Icon";
 
 export interface MenuItem {
@@ -32,7 +32,8 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
     element.style.left = `${Math.max(4, Math.min(at.x, window.innerWidth - width - 4))}px`;
     element.style.top = `${Math.max(4, Math.min(at.y, window.innerHeight - height - 4))}px`;
   }, [at.x, at.y]);
-  useEffect(() => {
+  // At once: the next key is pressed in the menu.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     box.current?.querySelector<HTMLElement>(ITEMS)?.focus();
     const leave = (event: Event) => {
