@@ -40,6 +40,7 @@ from motorpool.actors.files.uploads import UploadStorage
 from motorpool.actors.footage.footage_requests import FootageRequests
 from motorpool.actors.forwarding.forwarder import Forwarder
 from motorpool.actors.gateway.datagram_listener import DatagramListener
+from motorpool.actors.gateway.deadlines import check_seconds
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.hub import Hub, HubActor, open_hub
 from motorpool.actors.gateway.identity import IDENTIFICATION, Identification
@@ -70,7 +71,7 @@ from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.access import ACCESS
 from motorpool.actors.messages.command_log import COMMAND_LOG
 from motorpool.actors.messages.directory import DIRECTORY
-from motorpool.actors.messages.downlink import CONNECTION
+from motorpool.actors.messages.downlink import CONNECTION, CheckDeadlines
 from motorpool.actors.messages.footage import FOOTAGE_REQUESTS
 from motorpool.actors.messages.homes import HOMES
 from motorpool.actors.messages.rule_cache import RULE_CACHE
@@ -297,7 +298,13 @@ def fleet_tree(
             talk_spec(),
             ChildSpec(kind=IDENTIFICATION, factory=lambda: Identification(database, settings.register)),
             *((TaskSpec(name="hub", factory=lambda: HubActor(hub)),) if hub is not None else ()),
-            DynamicSpec(kind=CONNECTION, name="connections", restart=Restart.TEMPORARY),
+            DynamicSpec(
+                kind=CONNECTION,
+                name="connections",
+                restart=Restart.TEMPORARY,
+                tick=CheckDeadlines(),
+                tick_seconds=check_seconds(settings.device.login_seconds),
+            ),
             SupervisorSpec(
                 name="listeners",
                 intensity=None,

@@ -277,6 +277,14 @@ class Cell(Generic[M]):
         self._tasks += 1
         self.group.runtime.spawn(self._run_actor, actor, self._run_scope, name=f"{self.path} run")
 
+    def tick(self, message: M) -> None:
+        """Tell the actor a message that comes by time; lost where the mailbox is full."""
+        self.handled_at_check += 1  # it does not keep the actor from being idle
+        if self.idle:
+            handle_now(self, message)
+        else:
+            self.mailbox.put(message)
+
     def create_timer(self, context: object, message: M, interval: float | None = None) -> Timer:
         """Return an unarmed timer that sends `message` and ends with the life that `context` belongs to."""
         scope = self.scope_of(context)
@@ -544,18 +552,16 @@ class MessageTimer(Timer):
     def fire(self) -> None:
         """Tell it."""
         cell = self._cell
-        once = self.interval is None
+        if self.interval is not None:
+            cell.tick(self._message)
+            return
+        self._remove()
         cell.handled_at_check += 1  # messages of its own timers do not keep it from being idle
-        if once:
-            self._remove()
         if cell.idle:
             handle_now(cell, self._message)
-            return
-        if once and not cell.mailbox.sealed:
+        elif not cell.mailbox.sealed:
             # Lost, it could stop the actor for good; there is never more than one for each timer it set.
             cell.mailbox.put_unbounded(self._message)
-        else:
-            cell.mailbox.put(self._message)
 
     def _remove(self) -> None:
         if self._cell.life_scope is not None:

@@ -27,6 +27,11 @@ IDLE_CHECKS: Final = 4
 SLICE: Final = 1000
 """Children that are checked, or asked to stop, before other tasks run."""
 
+TICK_SLICE: Final = 100
+"""Children that get their tick in one turn: half a millisecond where they have little to do."""
+TICK_PAUSE_SECONDS: Final = 0.002
+"""Between two such turns."""
+
 log = logging.getLogger(__name__)
 
 
@@ -42,6 +47,7 @@ class Dynamic(ActorGroup[K, M]):
         self._ending: set[Cell[M]] = set()  # cells whose end is awaited
         self._ended = trio.Event()
         self._idle_timer: Timer | None = None
+        self._tick_timer: Timer | None = None
 
     def path_of(self, key: object) -> str:
         """Return the path of the actor with this key."""
@@ -106,6 +112,8 @@ class Dynamic(ActorGroup[K, M]):
             self._idle_timer = self.runtime.timers.every(
                 self._spec.idle_seconds / IDLE_CHECKS, self._check_idle
             )
+        if self._spec.tick is not None:
+            self._tick_timer = self.runtime.timers.every(self._spec.tick_seconds, self._tick)
 
     async def suspend(self) -> None:
         """End all actors; messages to actors that a message starts are kept."""
@@ -200,6 +208,9 @@ class Dynamic(ActorGroup[K, M]):
         if self._idle_timer is not None:
             self._idle_timer.cancel()
             self._idle_timer = None
+        if self._tick_timer is not None:
+            self._tick_timer.cancel()
+            self._tick_timer = None
 
     async def _end_all(self, reason: EndReason) -> None:
         """End actors in slices: each may have work in `stop`, which takes a task."""
@@ -215,6 +226,21 @@ class Dynamic(ActorGroup[K, M]):
         for cell in cells:
             cell.request(reason)
         await self._ended.wait()
+
+    def _tick(self) -> None:
+        self._tick_slice(iter(list(self.cells.values())))
+
+    def _tick_slice(self, cells: Iterator[Cell[M]]) -> None:
+        tick = self._spec.tick
+        assert tick is not None
+        told = 0
+        for cell in islice(cells, TICK_SLICE):
+            told += 1
+            # One that is about to end would have to be started again for it.
+            if cell.state is State.RUNNING and cell.ending is None:
+                cell.tick(tick)
+        if told == TICK_SLICE:
+            self.runtime.timers.after(TICK_PAUSE_SECONDS, partial(self._tick_slice, cells))
 
     def _check_idle(self) -> None:
         self._check_idle_slice(iter(list(self.cells.values())))

@@ -98,6 +98,11 @@ class DynamicSpec(ActorSpec, Generic[K, M]):
     """A child that has had no message for this time (up to a quarter longer) ends. None: never."""
     start_on_message: bool = True
     """Whether a message to a key that has no actor starts one (given a factory) or raises ActorStopped."""
+    tick: M | None = None
+    """Told to all children every `tick_seconds`: timers of their own would take 260 bytes of each. A child
+    whose mailbox is full, or that starts or ends, misses a tick; ticks do not keep it from being idle."""
+    tick_seconds: float = 0.0
+    """Time between two ticks of a child; those of many children are spread over a part of it."""
     intensity: int = 5
     period_seconds: float = 60.0
     back_off: BackOff = field(default_factory=BackOff)
@@ -107,6 +112,8 @@ class DynamicSpec(ActorSpec, Generic[K, M]):
         check_name(self.name)
         if self.idle_seconds is not None and self.idle_seconds <= 0:
             raise ValueError(f"idle_seconds must be positive, not {self.idle_seconds}")
+        if self.tick is not None and self.tick_seconds <= 0:
+            raise ValueError(f"tick_seconds must be positive, not {self.tick_seconds}")
 
 
 @dataclass(frozen=True, kw_only=True)

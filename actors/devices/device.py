@@ -13,7 +13,7 @@ from motorpool.actors.devices.device_positions import DevicePositions
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.device_uploads import DeviceUploads
 from motorpool.actors.devices.far_device import far_device
-from motorpool.actors.devices.online_status import OnlineStatus
+from motorpool.actors.devices.online_status import CHECKS_PER_TIMEOUT, OnlineStatus
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.messages import uplink
@@ -79,7 +79,7 @@ class DeviceActor(Actor[DeviceMessage]):
         device_id, options, database = self._device_id, self._options, self._database
         stored = await self.context.system.ref(DEVICE_LOADER).ask(LoadDevice(device_id), LOAD_SECONDS)
         session = self._session = DeviceSession(device_id, self.context, self._rule_cache)
-        self._online_status = OnlineStatus(session, options.status_timeout_seconds, self, stored.last_update)
+        self._online_status = OnlineStatus(session, self, stored.last_update)
         positions = self._positions = DevicePositions(
             session, self._online_status, options.latest, stored.state
         )
@@ -375,4 +375,6 @@ def device_spec(
         factory=make if link is None else find,
         mailbox_size=256,
         idle_seconds=idle_seconds,
+        tick=uplink.CheckStatus(),
+        tick_seconds=options.status_timeout_seconds / CHECKS_PER_TIMEOUT,
     )

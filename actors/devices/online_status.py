@@ -1,7 +1,7 @@
 """Whether a device is online, and when it was last seen (docs/devices.md#status).
 
-Part of the device's actor. A message does not read the monotonic clock: while the device is online one timer
-checks whether anything came since it last ran.
+Part of the device's actor. A message does not read the monotonic clock: ticks, which all actors of devices
+get, count how long nothing has come.
 """
 
 from datetime import datetime
@@ -10,13 +10,11 @@ from typing import Protocol
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.messages.directory import DIRECTORY, DeviceStatusChanged
 from motorpool.actors.messages.topics import DeviceStatus
-from motorpool.actors.messages.uplink import CheckStatus
 
 CHECKS_PER_TIMEOUT = 10
-"""Checks within the status time-out; `unknown` comes at most one of these spans late."""
+"""Ticks within the status time-out; `unknown` comes at most one of these spans late."""
 LAST_UPDATE_SECONDS = 1.0
 """Between two announcements of one device that only bring a new last update."""
-_CHECK = CheckStatus()
 
 
 class StatusListener(Protocol):
@@ -33,11 +31,9 @@ class OnlineStatus:
         "_announced_at",
         "_context",
         "_device_id",
-        "_is_timer_set",
         "_listener",
         "_seen",
-        "_seen_at",
-        "_timeout_seconds",
+        "_silent_ticks",
         "last_update",
         "status",
     )
@@ -45,22 +41,19 @@ class OnlineStatus:
     def __init__(
         self,
         session: DeviceSession,
-        timeout_seconds: float,
         listener: StatusListener,
         last_update: datetime | None,
     ) -> None:
-        """Begin with the stored `last_update`, the server time of the last message.
-
-        A device without a message for `timeout_seconds` is `unknown`; `listener` learns of each new status.
+        """Begin with the stored `last_update`, the server time of the last message; `listener` learns of each
+        new status.
         """
         self._device_id = session.device_id
         self._context = session.context
-        self._timeout_seconds = timeout_seconds
         self._listener = listener
-        self._is_timer_set = False
         self._seen = False
-        """A message came since the last check."""
-        self._seen_at = 0.0
+        """A message came since the last tick."""
+        self._silent_ticks = 0
+        """Since a tick before which a message had come."""
         self._announced_at = 0.0
         self.status = "offline"
         """"online", "offline" or "unknown"."""
@@ -78,14 +71,7 @@ class OnlineStatus:
         self._seen = True
         self.last_update = now
         if self.status != "online":
-            self._mark_online()
-
-    def _mark_online(self) -> None:
-        """Announce that the device is online, and begin to check whether it stays so."""
-        self.announce("online")
-        if not self._is_timer_set:
-            self._seen_at = self._context.clock.monotonic()
-            self._set_timer()
+            self.announce("online")
 
     def mark_offline(self) -> None:
         """Announce that the device is offline, unless it was already."""
@@ -93,18 +79,14 @@ class OnlineStatus:
             self.announce("offline")
 
     def check(self) -> None:
-        """Make the device `unknown` if no message came within the time-out."""
-        self._is_timer_set = False
-        if self.status != "online":
-            return
-        now = self._context.clock.monotonic()
+        """Make the device `unknown` if no message came within the time-out; called at each tick."""
         if self._seen:
             self._seen = False
-            self._seen_at = now
-        if now - self._seen_at >= self._timeout_seconds:
-            self.announce("unknown")
-        else:
-            self._set_timer()
+            self._silent_ticks = 0
+        elif self.status == "online":
+            self._silent_ticks += 1
+            if self._silent_ticks >= CHECKS_PER_TIMEOUT:
+                self.announce("unknown")
 
     def leave(self) -> None:
         """Announce that the device is online at another server now, which is no change of its status."""
@@ -123,7 +105,3 @@ class OnlineStatus:
         self._context.system.ref(DIRECTORY).offer(
             DeviceStatusChanged(DeviceStatus(self._device_id, status, self.last_update, 0))
         )
-
-    def _set_timer(self) -> None:
-        self._is_timer_set = True
-        self._context.after(self._timeout_seconds / CHECKS_PER_TIMEOUT, _CHECK)

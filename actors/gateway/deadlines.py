@@ -12,6 +12,11 @@ STALL_SECONDS = 60.0
 """Time in which a peer must read data sent to it."""
 
 
+def check_seconds(login_seconds: float) -> float:
+    """Return the time between two checks where a peer must identify itself within `login_seconds`."""
+    return min(CHECK_SECONDS, login_seconds / 2)
+
+
 class Deadlines:
     """Checks the deadlines of one connection. Times are monotonic, in seconds."""
 

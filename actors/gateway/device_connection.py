@@ -17,7 +17,7 @@ from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.files.uploads import UploadStorage
 from motorpool.actors.gateway.alarm_files import AlarmFiles
 from motorpool.actors.gateway.connection_devices import ConnectionDevices
-from motorpool.actors.gateway.deadlines import CHECK_SECONDS, Deadlines
+from motorpool.actors.gateway.deadlines import Deadlines
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.recorder import Tap
 from motorpool.actors.gateway.settings import DeviceSettings
@@ -59,7 +59,6 @@ SETTLE_SECONDS = 0.5
 ANSWER_SECONDS = 0.5
 """For the last answers to reach the device before its connection is closed."""
 LEAVES = "the server leaves"
-_CHECK = downlink.CheckDeadlines()
 
 
 class DeviceConnection(Actor[ConnectionMessage]):
@@ -177,7 +176,6 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._codec.utc_now = context.clock.now
         self._devices = ConnectionDevices(context, self._ref, socket, self._codec)
         self._deadlines = Deadlines(self._settings, context.clock.monotonic())
-        context.every(min(CHECK_SECONDS, self._settings.login_seconds / 2), _CHECK)
         if socket.has_hub:
             socket.watch(self)
 

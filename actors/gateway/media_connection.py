@@ -23,12 +23,13 @@ stream to its sub-stream. Units of numbers that are not PUBLISHING are dropped.
 import contextlib
 import enum
 import logging
+import math
 from dataclasses import dataclass
 from typing import assert_never
 
 import trio
 
-from motorpool.actors.gateway.deadlines import CHECK_SECONDS
+from motorpool.actors.gateway.deadlines import check_seconds
 from motorpool.actors.gateway.media_peer import identify_peer
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.recorder import Tap
@@ -108,8 +109,8 @@ class MediaConnection(Actor[ConnectionMessage]):
         self._publisher: PublisherDevice | None = None
         self._ref: Ref[ConnectionMessage]
         self._clock: Clock
-        self._opened_at = self._received_at = 0.0
-        """When it began, and when units last came, in monotonic seconds."""
+        self._opened_at = self._received_at = math.inf
+        """When it began, and when units last came, in monotonic seconds; infinite before `run`."""
         self._numbers: dict[int, _Number] = {}
         self._dropped = 0
         """Units, since the last check of deadlines."""
@@ -119,7 +120,7 @@ class MediaConnection(Actor[ConnectionMessage]):
         socket = self._socket
         self._ref, self._clock = self.context.ref, self.context.clock
         self._opened_at = self._received_at = self._clock.monotonic()
-        self.context.every(min(CHECK_SECONDS, self._login_seconds / 2), downlink.CheckDeadlines())
+        self.context.every(check_seconds(self._login_seconds), downlink.CheckDeadlines())
         while data := await socket.receive():
             if self._tap is not None:
                 self._tap.received(data)
@@ -307,7 +308,7 @@ class MediaConnection(Actor[ConnectionMessage]):
         self._socket.close(message.reason)
 
     def _check_deadlines(self) -> None:
-        now = self._clock.monotonic()
+        now = self.context.clock.monotonic()
         if self._publisher is not None:
             # Again, since a crash of the device's actor forgets it.
             device = self.context.system.ref(DEVICE, self._publisher.device_id)

@@ -9,7 +9,7 @@ from typing import assert_never
 
 import trio
 
-from motorpool.actors.gateway.deadlines import CHECK_SECONDS
+from motorpool.actors.gateway.deadlines import check_seconds
 from motorpool.actors.gateway.media_peer import identify_peer
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.recorder import Tap
@@ -63,7 +63,8 @@ class TalkConnection(Actor[ConnectionMessage]):
         self._line: TalkLine | None = None
         self._channel = 0
         """The terminal's number of it."""
-        self._opened_at = self._received_at = 0.0
+        # Before `run`, which a tick may precede.
+        self._opened_at = self._received_at = math.inf
         self._budget = SampleBudget()
         """What is sent beyond it is dropped undecoded."""
 
@@ -71,7 +72,7 @@ class TalkConnection(Actor[ConnectionMessage]):
         """Read until either side ends it."""
         clock = self.context.clock
         self._opened_at = self._received_at = clock.monotonic()
-        self.context.every(min(CHECK_SECONDS, self._login_seconds / 2), downlink.CheckDeadlines())
+        self.context.every(check_seconds(self._login_seconds), downlink.CheckDeadlines())
         async with trio.open_nursery() as nursery:
             while data := await self._socket.receive():
                 if self._tap is not None:

@@ -100,7 +100,7 @@ class Transmit(msgspec.Struct, Request[TransmitOutcome], NodeLocal, frozen=True,
 
 
 class CheckDeadlines(msgspec.Struct, frozen=True, gc=False):
-    """The connection's own timer: check its deadlines."""
+    """The tick of all connections, and a timer of some: check the connection's deadlines."""
 
 
 ConnectionMessage = (

@@ -239,7 +239,7 @@ class CheckRules(msgspec.Struct, NodeLocal, frozen=True, gc=False):
 
 
 class CheckStatus(msgspec.Struct, frozen=True, gc=False):
-    """The device actor's timer: check how long the device has been silent."""
+    """The tick of the actors of devices: check how long the device has been silent."""
 
 
 DeviceMessage = (

@@ -17,7 +17,7 @@ AT_ONCE = 100
 """Terminals that register in the same moment: of more the peak would be measured."""
 SETTLE_SECONDS = 2.0
 """Idle time before memory is read."""
-LIMIT_KB = 7.0
+LIMIT_KB = 6.0
 
 
 def run(options: Options, summary: Summary, step: Step) -> None:

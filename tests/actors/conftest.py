@@ -6,6 +6,7 @@ Time stands still unless a test lets it pass. That is done in jumps while no sta
 
 import socket
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
@@ -19,8 +20,9 @@ from tests.runtime.actor_testing import Probe, TestClock, open_tree
 from trio.testing import wait_all_tasks_blocked
 
 from motorpool.actors.devices.position_writer import POSITION_WRITER
+from motorpool.actors.gateway.deadlines import CHECK_SECONDS
 from motorpool.actors.messages.directory import DIRECTORY
-from motorpool.actors.messages.downlink import CONNECTION, Transmit, Transmitted
+from motorpool.actors.messages.downlink import CONNECTION, CheckDeadlines, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE, Connected
 from motorpool.actors.video.decoders import DECODERS, EncodeJpeg, ProbeFormat
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS
@@ -289,6 +291,11 @@ class Neighbours:
         return DynamicSpec(
             kind=CONNECTION, name="connections", factory=None, restart=Restart.TEMPORARY, idle_seconds=None
         )
+
+    @property
+    def checked_connections_spec(self):
+        """For real ones of devices, whose deadlines are checked by ticks."""
+        return replace(self.connections_spec, tick=CheckDeadlines(), tick_seconds=CHECK_SECONDS)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import gc
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -12,6 +13,7 @@ from motorpool.actors.forwarding.settings import ForwardSettings
 from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
 from motorpool.actors.gateway.shared_ports import SharedPorts, bind_shared_ports
 from motorpool.actors.messages.directory import DIRECTORY
+from motorpool.actors.messages.downlink import CONNECTION, CheckDeadlines
 from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree, schedule_spec
 from motorpool.bench.free_ports import free_server_port
@@ -63,6 +65,15 @@ async def test_servers_of_a_machine_listen_together_and_have_media_ports_of_thei
                 await stream.aclose()
             with pytest.raises(OSError, match="all attempts to connect"):
                 await trio.open_tcp_stream(LOOPBACK, 5565 + offset)
+
+
+@pytest.mark.parametrize(("login_seconds", "between"), [(30.0, 10.0), (3.0, 1.5)])
+def test_each_connection_is_checked_twice_within_the_time_for_its_login(settings, login_seconds, between):
+    chosen = replace(settings(), device=DeviceSettings(login_seconds=login_seconds))
+    (spec,) = [
+        each for each in fleet_tree(None, chosen).children if getattr(each, "kind", None) is CONNECTION
+    ]
+    assert (spec.tick, spec.tick_seconds) == (CheckDeadlines(), between)
 
 
 def test_terminals_send_files_of_alarms_to_the_server_that_asked_them(settings, offset):

@@ -32,7 +32,7 @@ from motorpool.runtime import (
     Strategy,
 )
 from motorpool.runtime.clock import SystemClock
-from motorpool.runtime.dynamic import SLICE
+from motorpool.runtime.dynamic import SLICE, TICK_SLICE
 
 DEVICE: Kind[Any, Any] = Kind("device")
 WRITER: Kind[None, Any] = Kind("writer")
@@ -131,6 +131,72 @@ async def test_its_own_timers_do_not_keep_an_actor_from_leaving(autojump_clock: 
         assert system.count(DEVICE) == 1
         await trio.sleep(30)
         assert system.count(DEVICE) == 0
+
+
+async def test_ticks_come_to_all_in_time_and_keep_nobody_from_leaving(autojump_clock: MockClock) -> None:
+    count = 3 * TICK_SLICE + 1
+    children = Children()
+    spec = devices(children, tick="tick", tick_seconds=10, idle_seconds=100)
+    async with open_tree(spec) as system:
+        for key in range(count):
+            await system.ref(DEVICE, key).tell("hello")
+        await trio.sleep(19.5)
+        await system.ref(DEVICE, "late").tell("hello")
+        assert [children.built[key][0].messages for key in range(count)] == [["hello", "tick"]] * count
+        await trio.sleep(10)
+        assert children.built["late"][0].messages == ["hello", "tick"]
+        await trio.sleep(200)
+        assert system.count(DEVICE) == 0
+        await trio.sleep(100)
+        assert system.count(DEVICE) == 0
+
+
+async def test_a_tick_waits_for_a_handler_and_is_left_out_where_an_actor_cannot_take_it(
+    autojump_clock: MockClock,
+) -> None:
+    taken: dict[Any, list[str]] = {"works": [], "full": [], "starts": [], "ends": []}
+
+    class Slow(Actor[Any]):
+        async def start(self) -> None:
+            if self.context.key == "starts":
+                await trio.sleep(4)
+
+        async def handle(self, message: str) -> None:
+            taken[self.context.key].append(message)
+            if message == "long":
+                await trio.sleep(4)
+
+        async def stop(self) -> None:
+            await trio.sleep(4)
+
+    async with open_tree(devices(lambda _: Slow(), tick="tick", tick_seconds=10, mailbox_size=1)) as system:
+        await trio.sleep(8)
+        for key, messages in {"works": ["long"], "full": ["long", "next"], "starts": ["next"]}.items():
+            for message in messages:
+                await system.ref(DEVICE, key).tell(message)
+        await system.ref(DEVICE, "ends").tell("hello")
+        await system.ref(DEVICE, "ends").stop()
+        assert trio.current_time() == pytest.approx(12)
+        await trio.sleep(1)
+    assert taken == {
+        "works": ["long", "tick"],
+        "full": ["long", "next"],
+        "starts": ["next"],
+        "ends": ["hello"],
+    }
+
+
+async def test_nobody_is_told_a_tick_while_the_group_is_down(autojump_clock: MockClock) -> None:
+    children = Children()
+    writer = ChildSpec(kind=WRITER, factory=Probe)
+    spec = devices(children, tick="tick", tick_seconds=10)
+    async with open_tree(writer, spec, strategy=Strategy.REST_FOR_ONE) as system:
+        await system.ref(DEVICE, 1).tell("hello")
+        await system.ref(WRITER).tell(Broken("once"))
+        await trio.sleep(5)
+        await system.ref(DEVICE, 1).tell("hello")
+        await trio.sleep(30)
+        assert [each.messages for each in children.built[1]] == [["hello"], ["hello", *["tick"] * 3]]
 
 
 async def test_an_actor_may_refuse_to_leave(autojump_clock: MockClock) -> None:

@@ -45,6 +45,8 @@ def test_impossible_numbers_and_names_are_refused() -> None:
         DynamicSpec(kind=DEVICE, name="devices", mailbox_size=-1)
     with pytest.raises(ValueError, match="idle_seconds must be positive, not 0"):
         DynamicSpec(kind=DEVICE, name="devices", idle_seconds=0)
+    with pytest.raises(ValueError, match="tick_seconds must be positive, not 0"):
+        DynamicSpec(kind=DEVICE, name="devices", tick="tick")
     with pytest.raises(ValueError, match="without a slash, not 'a/b'"):
         DynamicSpec(kind=DEVICE, name="a/b")
     with pytest.raises(ValueError, match="without a slash, not ''"):

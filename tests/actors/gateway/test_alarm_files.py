@@ -93,7 +93,7 @@ def line(database, tcp, tree, neighbours, read, time, tmp_path):
                 neighbours.directory_spec,
                 neighbours.devices_spec,
                 ChildSpec(kind=IDENTIFICATION, factory=lambda: Identification(database, RegisterSettings())),
-                neighbours.connections_spec,
+                neighbours.checked_connections_spec,
             )
             system = await self.running.__aenter__()
             ours, theirs = tcp

@@ -120,7 +120,7 @@ def line(database, tcp, tree, neighbours, read, time):
                     factory=lambda: Identification(database, RegisterSettings(unknown=register_unknown)),
                 ),
                 *((TaskSpec(name="hub", factory=lambda: HubActor(hub)),) if hub is not None else ()),
-                neighbours.connections_spec,
+                neighbours.checked_connections_spec,
             )
             system = await self.running.__aenter__()
             ours, theirs = tcp

@@ -12,6 +12,7 @@ from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.messages.downlink import (
     CONNECTION,
     AcknowledgeStored,
+    CheckDeadlines,
     Close,
     EncodingRefused,
     StopServing,
@@ -562,3 +563,9 @@ async def test_what_unfinished_frames_hold_is_counted_and_bounded(line, film, ti
         assert camera.device_socket.reason == "incomplete messages hold too much memory"
         await time.settle()
         assert budget.held == (1 << 40) - held // 2
+
+
+async def test_a_check_before_it_reads_closes_nothing(line, time):
+    async with line() as camera:
+        await camera.ref.tell(CheckDeadlines())
+        assert not camera.device_socket.closed

@@ -9,7 +9,13 @@ from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.talk_connection import DEVICE_LEFT, IDLE_SECONDS, TalkConnection
-from motorpool.actors.messages.downlink import CONNECTION, EncodingRefused, StopServing, Transmit
+from motorpool.actors.messages.downlink import (
+    CONNECTION,
+    CheckDeadlines,
+    EncodingRefused,
+    StopServing,
+    Transmit,
+)
 from motorpool.actors.messages.uplink import AttachConnection, DetachConnection
 from motorpool.actors.video.media_requests import IdentifyPublisher, PublisherDevice
 from motorpool.actors.video.talk import TALK, JoinTalk, LeaveTalk
@@ -223,3 +229,9 @@ async def test_a_device_that_may_not_report_any_more_is_closed_and_takes_no_comm
         await terminal.ref.tell(StopServing("disabled"))
         await time.settle()
         assert terminal.talks.messages[-1] == LeaveTalk(terminal.ref, DEVICE_LEFT)
+
+
+async def test_a_check_before_it_reads_closes_nothing(joined, time):
+    async with joined() as terminal:
+        await terminal.ref.tell(CheckDeadlines())
+        assert not terminal.device_socket.closed
