@@ -227,7 +227,7 @@ def run(args: argparse.Namespace) -> int:
     with _interrupted_by_sigterm():
         try:
             if args.compare:
-                changes, failed = _compare(args, chosen, options, summary, console)
+                failed = _compare(args, chosen, options, summary, changes, console)
             else:
                 last_start = math.inf if args.scenarios else time.monotonic() + DEFAULT_SECONDS
                 failed = _measure(chosen, options, summary, console, last_start)
@@ -364,9 +364,16 @@ def _is_writable(path: Path) -> bool:
 
 
 def _compare(
-    args: argparse.Namespace, chosen: list[str], options: Options, summary: Summary, console: Console
-) -> tuple[list[Change], bool]:
-    """Compare two sides; return the changes, and whether one could not be measured."""
+    args: argparse.Namespace,
+    chosen: list[str],
+    options: Options,
+    summary: Summary,
+    changes: list[Change],
+    console: Console,
+) -> bool:
+    """Compare two sides, and keep in `changes` what the turns so far tell; return whether one could not be
+    measured.
+    """
     failed = False
 
     def measure(side: str, asked: Options) -> Sequence[Figure]:
@@ -379,13 +386,12 @@ def _compare(
         summary.notes += [note for note in notes if note not in summary.notes]
         return one.figures
 
-    changes = compare_sides(args.compare, options, args.repeats, measure)
-    if args.scenarios:
-        # A file has others, too.
-        changes = [change for change in changes if change.scenario in chosen]
+    for found in compare_sides(args.compare, options, args.repeats, measure):
+        # A file has other scenarios, too.
+        changes[:] = [change for change in found if not args.scenarios or change.scenario in chosen]
     if not changes:
         summary.note("the two sides have no figure of the same scenario")
-    return changes, failed or not changes
+    return failed or not changes
 
 
 @contextmanager

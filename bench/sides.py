@@ -1,6 +1,6 @@
 """The two sides of `--compare`: a server, a checkout of Motorpool to start one of, or an earlier run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -16,8 +16,12 @@ Measure = Callable[[str, Options], Sequence[Figure]]
 """Runs the scenarios for a side with these options, and returns their figures."""
 
 
-def compare_sides(words: Sequence[str], options: Options, repeats: int, measure: Measure) -> list[Change]:
+def compare_sides(
+    words: Sequence[str], options: Options, repeats: int, measure: Measure
+) -> Iterator[list[Change]]:
     """Measure both sides by turns so often, except those that were measured earlier, and compare them.
+
+    What the turns so far tell is yielded after each of them.
 
     A side is an address such as http://127.0.0.1:8082, a folder with a checkout (`.` is that of the current
     folder), or a file that `--json` wrote.
@@ -27,12 +31,16 @@ def compare_sides(words: Sequence[str], options: Options, repeats: int, measure:
     """
     kept = [_earlier(word) for word in words]
     runs: list[list[Sequence[Figure]]] = [[] if found is None else [found] for found in kept]
-    for turn in range(repeats if None in kept else 0):
+    in_turns = kept == [None, None]
+    if None not in kept:
+        yield compare(runs[0], runs[1], in_turns=in_turns)
+        return
+    for turn in range(repeats):
         # The one that was first is second in the next turn: neither always meets a machine that has rested.
         for side in (0, 1) if turn % 2 == 0 else (1, 0):
             if kept[side] is None:
                 runs[side].append(_measure(words[side], options, measure))
-    return compare(runs[0], runs[1], in_turns=kept == [None, None])
+        yield compare(runs[0], runs[1], in_turns=in_turns)
 
 
 def check_sides(words: Sequence[str]) -> None:

@@ -319,6 +319,31 @@ def test_figures_are_kept_whatever_ends_a_later_scenario(
 
 
 @pytest.mark.usefixtures("two_scenarios")
+def test_whole_turns_of_a_comparison_are_kept_when_it_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = str(Path(main.__file__).resolve().parent.parent)
+    good = main.scenario("good")
+    runs = 0
+
+    def run(options: Options, summary: Summary, step: Step) -> None:
+        nonlocal runs
+        runs += 1
+        if runs == 4:
+            raise KeyboardInterrupt
+        good.run(options, summary, step)
+
+    scenario = SimpleNamespace(TITLE="", SERVER="own", STEPS=1, run=run)
+    monkeypatch.setattr(main, "scenario", lambda _: scenario)
+    path = tmp_path / "run.json"
+    assert main.run(parse("good", "--compare", here, here, "--json", str(path))) == main.INTERRUPTED
+    assert "km/h" in capsys.readouterr().out
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert [change["ratio"] for change in written["changes"]] == [1.0]
+    assert any(note.startswith("interrupted") for note in written["notes"])
+
+
+@pytest.mark.usefixtures("two_scenarios")
 def test_a_file_that_cannot_be_written_costs_neither_the_table_nor_the_other_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
