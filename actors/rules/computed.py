@@ -4,7 +4,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -28,7 +28,6 @@ _FIELDS: Final = {
     if field.encode_name != "attributes"
 }
 """The fields of a position by the names of their variables."""
-_FIELD_NAMES: Final = frozenset(_FIELDS)
 _TYPE_OF_FIELD: Final = {
     "valid": "boolean",
     "latitude": "number",
@@ -41,7 +40,6 @@ _TYPE_OF_FIELD: Final = {
 }
 """Attributes that overwrite a field of the position, with the type of the field."""
 _EXACT: Final[Mapping[str, type]] = {"boolean": bool, "number": float, "string": str}
-_ABSENT: Final = object()
 _MAX_DEGREES: Final = {"latitude": 90.0, "longitude": 180.0}
 
 
@@ -74,66 +72,42 @@ class CompiledAttribute(msgspec.Struct, frozen=True, gc=False):
             msgspec.structs.force_setattr(self, field, value)
 
 
-class Variables(dict[str, object]):
-    """The variables of the expressions of one position.
+class UsedNames(msgspec.Struct, frozen=True, gc=False):
+    """The variables that expressions use, by what may have them beside the attributes of the position."""
 
-    A dict of the position's attributes. Fields of the position, by their JSON names, are looked up when they
-    are first used, and names of the `last` position (`lastSpeed`) and of the device where the position has
-    none, so that nothing is built for expressions that do not use them; not even the position if a function
-    that makes it is given. A field precedes an attribute of its name.
-    """
+    fields: tuple[tuple[str, str], ...] = ()
+    """Those that are fields of the position, which precede its attributes: name of variable and of field."""
+    of_last: tuple[str, ...] = ()
+    """Those that the last position may have (`lastSpeed`), if the attributes have not."""
+    of_device: tuple[str, ...] = ()
+    """Those that the device may have, if neither has."""
 
-    __slots__ = ("_device", "_last", "_last_named", "_position")
 
-    def __init__(
-        self,
-        attributes: Mapping[str, object],
-        position: Position | Callable[[], Position],
-        last: Position | None = None,
-        device: Device | None = None,
-    ) -> None:
-        super().__init__(attributes)
-        if not _FIELD_NAMES.isdisjoint(attributes):
-            for name in _FIELD_NAMES & attributes.keys():
-                del self[name]
-        self._position = position
-        self._last = last
-        self._last_named: dict[str, object] | None = None
-        self._device = device
+def used_names(names: Iterable[str]) -> UsedNames:
+    """Return the variables with these names."""
+    each = sorted(set(names))
+    others = [name for name in each if name not in _FIELDS]
+    return UsedNames(
+        tuple((name, _FIELDS[name]) for name in each if name in _FIELDS),
+        tuple(name for name in others if name.startswith("last")),
+        tuple(name for name in others if name != SECRET_KEY),
+    )
 
-    def __missing__(self, name: str) -> object:
-        value = self._find(name)
-        if value is _ABSENT:
-            raise KeyError(name)
-        return value
 
-    def get(self, name: str, default: object = None) -> object:
-        """Return the value of a variable, or `default` if it is undefined."""
-        value = super().get(name, _ABSENT)
-        if value is _ABSENT:
-            value = self._find(name)
-        return default if value is _ABSENT else value
+def variables_of(used: UsedNames, attributes: Mapping[str, object], position: Position) -> dict[str, object]:
+    """Return the variables of expressions that know a position alone, whose attributes these are."""
+    return {**attributes, **{name: getattr(position, field) for name, field in used.fields}}
 
-    def __contains__(self, name: object) -> bool:
-        return self.get(name, _ABSENT) is not _ABSENT  # type: ignore[arg-type] # of any other type: not found
 
-    def _find(self, name: str) -> object:
-        """Return the value of a variable that is no attribute, _ABSENT if there is none."""
-        field = _FIELDS.get(name)
-        if field is not None:
-            if not isinstance(self._position, Position):
-                self._position = self._position()
-            value: object = getattr(self._position, field)
-            self[name] = value
-            return value
-        if self._last is not None and name.startswith("last"):
-            if self._last_named is None:
-                self._last_named = _with_last(self._last)
-            if name in self._last_named:
-                return self._last_named[name]
-        if self._device is None or name == SECRET_KEY:
-            return _ABSENT
-        return self._device.attributes.get(name, _ABSENT)
+def _elsewhere(used: UsedNames, last: Position | None, device: Device | None) -> dict[str, object]:
+    """Return the variables that the last position and the device have."""
+    found: dict[str, object] = {}
+    if device is not None and device.attributes:
+        found = {name: device.attributes[name] for name in used.of_device if name in device.attributes}
+    if last is not None and used.of_last:
+        named = _with_last(last)
+        found |= {name: named[name] for name in used.of_last if name in named}
+    return found
 
 
 def _with_last(last: Position) -> dict[str, object]:
@@ -144,11 +118,17 @@ def _with_last(last: Position) -> dict[str, object]:
 
 def compute_values(
     compiled: Iterable[CompiledAttribute],
+    used: UsedNames,
     attributes: dict[str, Any],
-    variables: Variables,
+    position: Position | None,
+    last: Position | None = None,
+    device: Device | None = None,
     work_here: int | None = None,
 ) -> tuple[dict[str, Any], Failures]:
     """Compute all the attributes, each from the results of those before, into `attributes`.
+
+    `used` are the variables of all their expressions. `position` may be None if they use no field of it; of
+    `last` and `device` they know nothing if these are None.
 
     Raises TooMuchHere if they take more than `work_here` together; None: each has its own limit.
 
@@ -157,6 +137,11 @@ def compute_values(
     """
     failures: Failures = ()
     fields: dict[str, Any] = {}
+    elsewhere = _elsewhere(used, last, device)
+    # What they use is looked up once, so that variables are a plain dict (docs/decisions/0215).
+    variables = elsewhere | attributes
+    for variable, field in used.fields:
+        variables[variable] = getattr(position, field)
     state = EvaluationState(variables, work_here)
     for each in compiled:
         name = each.name
@@ -181,6 +166,8 @@ def compute_values(
             attributes.pop(name, None)
             if each.is_variable:
                 variables.pop(name, None)
+                if name in elsewhere:
+                    variables[name] = elsewhere[name]
     return fields, failures
 
 

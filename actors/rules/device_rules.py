@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from motorpool.actors.rules.computed import CompiledAttribute
+from motorpool.actors.rules.computed import CompiledAttribute, UsedNames, used_names
 from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex
 from motorpool.actors.rules.identity_rules import DEFAULTS as BOUND_BY_PROTOCOL
 from motorpool.actors.rules.identity_rules import IdentityRules
@@ -89,6 +89,19 @@ class DeviceRules(msgspec.Struct, frozen=True, gc=False):
     """How severe events are, where that differs from the defaults."""
     driver_unique_id: str | None = None
     """Unique id of the linked driver with the lowest id; only with `processing.useLinkedDriver`."""
+    early_computed_names: UsedNames = UsedNames()
+    """The variables that `early_computed` use, from which it is set."""
+    computed_names: UsedNames = UsedNames()
+    """Those that `computed` use, from which it is set."""
+
+    def __post_init__(self) -> None:
+        """Set what follows from the computed attributes once, not for each position."""
+        for field, compiled in (
+            ("early_computed_names", self.early_computed),
+            ("computed_names", self.computed),
+        ):
+            used = used_names(name for each in compiled for name in each.expression.names)
+            msgspec.structs.force_setattr(self, field, used)
 
     @property
     def compares_linked_devices(self) -> bool:

@@ -5,7 +5,6 @@ rule, write it as a function in this package and call it in `fold`. What is conf
 `DeviceRules`, what it remembers from one position to the next is a field of `FoldState`.
 """
 
-from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -13,7 +12,7 @@ import msgspec
 
 from motorpool.actors.rules.carried_values import add_hours, copy_attributes
 from motorpool.actors.rules.cell_networks import complete_network
-from motorpool.actors.rules.computed import Failures, Variables, compute_values
+from motorpool.actors.rules.computed import Failures, compute_values
 from motorpool.actors.rules.device_rules import UNCONFIGURED, DeviceRules
 from motorpool.actors.rules.distance import add_distance, remove_distance
 from motorpool.actors.rules.event_rules import FoldState, events_of, events_of_implausible, late_events_of
@@ -147,8 +146,15 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         remove_distance(report, latest, attributes)
     add_motion(report, latest, attributes, settings.event_motion_speed_threshold)
     if rules.computed:
-        variables = _variables(attributes, position, latest, context)
-        fields, more = compute_values(rules.computed, attributes, variables, context.work_here)
+        fields, more = compute_values(
+            rules.computed,
+            rules.computed_names,
+            attributes,
+            position,
+            latest if settings.processing_computed_attributes_last_attributes else None,
+            context.device if settings.processing_computed_attributes_device_attributes else None,
+            context.work_here,
+        )
         if fields:
             position = msgspec.structs.replace(position, **fields)
         failures += more
@@ -195,21 +201,6 @@ def _add_known(position: Position, latest: Position | None, rules: DeviceRules) 
             add_hours(position, latest, rules.settings.engine_charging_voltage)
 
 
-def _variables(
-    attributes: Mapping[str, Any],
-    position: Position | Callable[[], Position],
-    latest: Position | None,
-    context: FoldContext,
-) -> Variables:
-    settings = context.rules.settings
-    return Variables(
-        attributes,
-        position,
-        latest if settings.processing_computed_attributes_last_attributes else None,
-        context.device if settings.processing_computed_attributes_device_attributes else None,
-    )
-
-
 def _compute_early(
     report: PositionReport, attributes: dict[str, Any], latest: Position | None, context: FoldContext
 ) -> tuple[PositionReport, Failures]:
@@ -217,8 +208,17 @@ def _compute_early(
 
     They are put into `attributes`, which are those of the report. Fields are replaced in the report.
     """
-    variables = _variables(attributes, lambda: _position_sent(report, context), latest, context)
-    fields, failures = compute_values(context.rules.early_computed, attributes, variables, context.work_here)
+    rules, settings = context.rules, context.rules.settings
+    used = rules.early_computed_names
+    fields, failures = compute_values(
+        rules.early_computed,
+        used,
+        attributes,
+        _position_sent(report, context) if used.fields else None,
+        latest if settings.processing_computed_attributes_last_attributes else None,
+        context.device if settings.processing_computed_attributes_device_attributes else None,
+        context.work_here,
+    )
     if not fields:
         return report, failures
     # A report has no address.

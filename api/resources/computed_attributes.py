@@ -6,7 +6,7 @@ from quart import Response
 
 from motorpool.actors.messages.changes import AttributeChanged
 from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
-from motorpool.actors.rules.computed import TYPES, Variables, convert
+from motorpool.actors.rules.computed import TYPES, convert, used_names, variables_of
 from motorpool.actors.rules.expressions import Expression, ExpressionError, compile_expression
 from motorpool.api.access import require_device_for_change
 from motorpool.api.auth.rights import TEST_ATTRIBUTES
@@ -94,7 +94,8 @@ async def test_computed_attribute(call: Call) -> Response:
     if not latest:
         raise BadRequest("the device has no position yet")
     try:
-        value = convert(sent, expression.evaluate(Variables(latest[0].attributes, latest[0])))
+        known = variables_of(used_names(expression.names), latest[0].attributes, latest[0])
+        value = convert(sent, expression.evaluate(known))
     except ExpressionError as error:
         raise BadRequest(f"expression: {error}") from None
     if value is None:

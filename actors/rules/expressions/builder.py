@@ -209,7 +209,7 @@ class Builder(lark.Transformer[lark.Token, object]):
     def variable(self, parts: Mixed) -> Node:
         """A variable."""
         name = str(parts[0])
-        return Node(lambda state: state.variable(name), name=name, is_variable=True)
+        return Node(lambda state: state.variable(name), name=name, is_variable=True, names=frozenset({name}))
 
     def member(self, parts: Mixed) -> Node:
         """`a.b`, which may also be a variable with a dot in its name. `a?.b` is null if a is null."""

@@ -16,10 +16,12 @@ MAX_EXPRESSION_LENGTH = 4000
 class Expression:
     """A compiled expression; it has no state."""
 
-    __slots__ = ("_step", "_work", "text")
+    __slots__ = ("_step", "_work", "names", "text")
 
     def __init__(self, text: str, node: Node) -> None:
         self.text = text
+        self.names = node.names
+        """The variables that it may use; `a.b` may be one, or a member of `a`."""
         self._step = node.step
         self._work = work_of(text)
 
@@ -40,7 +42,12 @@ class Expression:
         Raises:
             TooMuchHere: they take too much work together.
         """
-        state.begin(self._work)
+        left = state.left - self._work
+        if left < 0 or state.beyond:
+            state.begin(self._work)
+        else:
+            # As nearly always in a position: all its expressions share what is left.
+            state.left = left
         try:
             return self._step(state)
         except Returned as returned:

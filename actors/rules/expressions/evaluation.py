@@ -1,6 +1,7 @@
 """The state of one evaluation: its variables and its remaining work."""
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 from motorpool.actors.rules.expressions.errors import Absent, ExpressionError
@@ -29,7 +30,7 @@ def work_of(text: str) -> int:
 class EvaluationState:
     """One evaluation of an expression after the other."""
 
-    __slots__ = ("_beyond", "left", "variables")
+    __slots__ = ("beyond", "left", "variables")
 
     def __init__(self, variables: Mapping[str, Any], here: int | None = None) -> None:
         """`here` is the work that all expressions together may take, beyond which they raise TooMuchHere.
@@ -37,23 +38,18 @@ class EvaluationState:
         None: each may take MAX_WORK.
         """
         self.variables = variables
-        self.left = MAX_WORK if here is None else min(MAX_WORK, here)
+        self.left = MAX_WORK if here is None or here > MAX_WORK else here
         """Work that may still be done."""
-        self._beyond = None if here is None else here - self.left
-        """Work that may be done besides, by later expressions; None: each may take MAX_WORK."""
+        self.beyond = inf if here is None else here - self.left
+        """Work that may be done besides, by later expressions."""
 
     def begin(self, work: int) -> None:
         """Begin with an expression, which takes this work at least (`work_of`)."""
-        beyond = self._beyond
-        if beyond is None:
-            self.left = MAX_WORK
-        elif beyond:
-            more = min(beyond, MAX_WORK - self.left)
-            self.left += more
-            self._beyond = beyond - more
-        self.left -= work
-        if self.left < 0:
-            self._refuse()
+        if self.beyond:
+            more = min(self.beyond, MAX_WORK - self.left)
+            self.left += int(more)
+            self.beyond -= more
+        self.spend(work)
 
     def variable(self, name: str) -> object:
         """Return the value of a variable; raise Absent if it is undefined."""
@@ -69,7 +65,7 @@ class EvaluationState:
             self._refuse()
 
     def _refuse(self) -> None:
-        if self._beyond == 0:
+        if self.beyond == 0:
             raise TooMuchHere
         raise ExpressionError("the expression takes too much work")
 

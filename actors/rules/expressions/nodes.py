@@ -28,6 +28,8 @@ class Node:
     """Whether `step` always gives the same value and never fails."""
     is_variable: bool = False
     """Whether it is the variable `name`, and nothing else."""
+    names: frozenset[str] = frozenset()
+    """Every `name` in it."""
 
 
 class Returned(Exception):
@@ -43,7 +45,8 @@ def new_node(step: Step, *parts: Node, name: str = "") -> Node:
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > MAX_DEPTH:
         raise ExpressionError(f"the expression is nested deeper than {MAX_DEPTH} levels")
-    return Node(step, depth, name)
+    own = {name} if name else set()
+    return Node(step, depth, name, names=frozenset(own.union(*(part.names for part in parts))))
 
 
 def constant(value: object) -> Node:

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.rules.computed import CompiledAttribute, Variables, compute_values, convert
+from motorpool.actors.rules.computed import (
+    CompiledAttribute,
+    compute_values,
+    convert,
+    used_names,
+    variables_of,
+)
 from motorpool.actors.rules.expressions import ExpressionError, compile_expression
 from motorpool.storage.records import ComputedAttribute, Device, Position
 
@@ -37,9 +43,8 @@ def compiled(text, attribute, kind=None, number=1):
 def compute_all(attributes, position, last=None, device=None):
     """The position with all the attributes, and those that failed."""
     found = dict(position.attributes)
-    fields, failures = compute_values(
-        attributes, found, Variables(position.attributes, position, last, device)
-    )
+    used = used_names(name for each in attributes for name in each.expression.names)
+    fields, failures = compute_values(attributes, used, found, position, last, device)
     return msgspec.structs.replace(position, attributes=found, **fields), failures
 
 
@@ -72,24 +77,33 @@ def test_an_expression_knows_the_fields_and_the_attributes_of_the_position():
         "input": 6,
         "fuel": 300,
     }
-    found = Variables(POSITION.attributes, POSITION)
-    assert {name: found[name] for name in wanted} == wanted
-    assert "attributes" not in found
+    assert (
+        variables_of(used_names([*wanted, "attributes", "nothing"]), POSITION.attributes, POSITION) == wanted
+    )
 
 
-def test_the_last_position_and_the_device_are_known_where_given():
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("lastSpeed", 5.0),
+        ("lastIgnition", True),
+        ("lastX", 1),
+        ("lastFixTime", "1970-01-01T00:00:00Z"),
+        ("tank", 60),
+        ("power", 11.5),
+        ("name ?? 'unknown'", "unknown"),
+        ("device.secret ?? 'unknown'", "unknown"),
+        ("device.colour", "red"),
+    ],
+)
+def test_the_last_position_and_the_device_are_known_where_given(text, wanted):
     last = Position(speed=5.0, attributes={"ignition": True, "x": 1})
-    device = Device(name="Van", attributes={"power": 1, "tank": 60})
-    found = Variables(POSITION.attributes, POSITION, last, device)
-    assert found["lastSpeed"] == 5.0
-    assert found["lastIgnition"] is True
-    assert found["lastX"] == 1
-    assert found["lastFixTime"] == datetime(1970, 1, 1, tzinfo=UTC)
-    assert found["tank"] == 60
-    assert found["power"] == 11.5
-    assert "name" not in found
-    assert "lastSpeed" not in Variables(POSITION.attributes, POSITION)
-    assert "tank" not in Variables(POSITION.attributes, POSITION)
+    attributes = {"power": 1, "tank": 60, "device.secret": "s", "device.colour": "red"}
+    kind = {bool: "Boolean", str: "String"}.get(type(wanted), "Number")
+    found = applied(text, "seen", kind, last=last, device=Device(name="Van", attributes=attributes))
+    assert found.attributes["seen"] == wanted
+    _, failures = compute_all([compiled("lastSpeed", "a"), compiled("tank", "b")], POSITION)
+    assert len(failures) == 2
 
 
 @pytest.mark.parametrize(

@@ -157,3 +157,23 @@ def test_values_nested_without_end_are_an_error():
 def test_long_nonsense_is_soon_refused_or_read(text):
     found = outcome(text, {"a": 1})
     assert found == 1 or (isinstance(found, ExpressionError) and is_one_line(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("1 + 2", set()),
+        ("a * 2 + b", {"a", "b"}),
+        ("a.b?.c ?? d", {"a", "a.b", "a.b.c", "d"}),
+        ("a ? b : c == null", {"a", "b", "c"}),
+        ("if (a) return b; else { c; d }", {"a", "b", "c", "d"}),
+        ("[a, -b][c]", {"a", "b", "c"}),
+        ("{a, !b} =~ {c: d}", {"a", "b", "c", "d"}),
+        ("a.contains(b) || empty c && size d > 1", {"a", "b", "c", "d"}),
+        ("Math.max(a, math:abs(b))", {"a", "b"}),
+        ("`${a} and ${b.c}`", {"a", "b", "b.c"}),
+        ("a =~ 'x' ?: ~b", {"a", "b"}),
+    ],
+)
+def test_it_names_the_variables_that_it_may_use(text, names):
+    assert compile_expression(text).names == names
