@@ -162,12 +162,16 @@ class Corridor:
         """In their order; the middle of each is from -180 to 180 degrees."""
         self.metres = metres
         self._bands = Bands(self.edges)
+        south, _, north, _ = self._bands.extent
+        furthest = max(abs(south), abs(north)) + (metres + SLACK) / METRES_PER_DEGREE
+        self._margins = margins(furthest, metres)
+        """How far north and east of an edge a point within the distance may be, nearest to a pole."""
 
     def contains(self, latitude: float, longitude: float) -> bool:
         """Whether the point lies in it."""
         if not -180 <= longitude <= 180:
             longitude = math.remainder(longitude, 360)
-        north, east = margins(latitude, self.metres)
+        north, east = self._margins
         for x in self._bands.meridians(longitude, east):
             for least_y, most_y, least_x, most_x, edge in self._bands.near(latitude, north):
                 if (
@@ -181,7 +185,7 @@ class Corridor:
     def is_crossed(self, start: Point, end: Point) -> bool:
         """Whether a point of the segment lies in it."""
         segment = moved_home(edge_between(start, end))
-        north, east = margins(max(abs(start[0]), abs(end[0])), self.metres)
+        north, east = self._margins
         for edge, moved in self._bands.pairs(segment, north, east):
             if _are_within(edge, moved, self.metres):
                 return True

@@ -7,6 +7,7 @@ leave is tested exactly: few edges one by one, many in columns of numpy (`edge_c
 import math
 from collections.abc import Collection, Iterable, Sequence
 from itertools import compress
+from math import floor
 from typing import Final
 
 import msgspec
@@ -125,7 +126,7 @@ class GeofenceIndex:
             if not math.isfinite(longitude):
                 return []
             longitude = math.remainder(longitude, 360)
-        found = self._boxes.at(latitude, longitude)
+        found = self._boxes.meeting(latitude, longitude, latitude, longitude)
         if not found:
             return []
         # Each once: a geofence may have several boxes.
@@ -138,7 +139,7 @@ class GeofenceIndex:
         In ascending order; [] if there are none. The segment goes the shorter way round the earth. `inside`
         are ids of geofences that contain an end, as far as they are known.
         """
-        if self._boxes is None or not math.isfinite(sum(start) + sum(end)):
+        if self._boxes is None or not math.isfinite(sum(start + end)):
             return []
         y1, x1, y2, x2 = edge_between(start[:2], end[:2])
         south, north = (y1, y2) if y1 < y2 else (y2, y1)
@@ -173,7 +174,7 @@ def _containing(
         return [
             each
             for each in geofences
-            if each.reaches(altitude, altitude) and each.area.contains(latitude, longitude)
+            if each.area.contains(latitude, longitude) and each.reaches(altitude, altitude)
         ]
     from motorpool.actors.rules import edge_columns  # noqa: PLC0415 - imported where there are many edges
 
@@ -198,7 +199,10 @@ def _crossed(geofences: Collection[IndexedGeofence], start: Place, end: Place) -
 def _are_many(geofences: Collection[IndexedGeofence], south: float, north: float) -> bool:
     """Whether there is much to be tested for points between two latitudes."""
     # Bands of latitudes are only counted where all of them would be many.
-    if sum([each.steps for each in geofences]) <= FEW_STEPS:
+    steps = 0
+    for geofence in geofences:
+        steps += geofence.steps
+    if steps <= FEW_STEPS:
         return False
     steps = 0
     for geofence in geofences:
@@ -231,44 +235,32 @@ class _Boxes:
         self._cells: dict[tuple[int, int], list[_BoxedGeofence] | None] = {}
         """The boxes that meet a cell; None: too many to be tested one by one."""
 
-    def at(self, latitude: float, longitude: float) -> Sequence[IndexedGeofence]:
-        """Return the geofences of the boxes that contain a point."""
-        few = self._few
-        if few is None:
-            cell = math.floor(latitude * CELLS_A_DEGREE), math.floor(longitude * CELLS_A_DEGREE)
-            few = self._of_cell(cell)
-            if few is None:
-                return self._found_by_tree(latitude, longitude, latitude, longitude)
-        return _meeting(few, latitude, longitude, latitude, longitude) if few else ()
-
     def meeting(self, south: float, west: float, north: float, east: float) -> Sequence[IndexedGeofence]:
         """Return the geofences of the boxes that have a point in common with a box."""
         few = self._few
         if few is None:
-            cell = math.floor(south * CELLS_A_DEGREE), math.floor(west * CELLS_A_DEGREE)
+            cell = floor(south * CELLS_A_DEGREE), floor(west * CELLS_A_DEGREE)
             # The way between two positions mostly lies in one cell.
-            if cell == (math.floor(north * CELLS_A_DEGREE), math.floor(east * CELLS_A_DEGREE)):
-                few = self._of_cell(cell)
+            if cell == (floor(north * CELLS_A_DEGREE), floor(east * CELLS_A_DEGREE)):
+                # Some positions are processed in threads, which may clear the table at any moment.
+                try:
+                    few = self._cells[cell]
+                except KeyError:
+                    few = self._remember(cell)
             if few is None:
-                return self._found_by_tree(south, west, north, east)
-        return _meeting(few, south, west, north, east) if few else ()
-
-    def _found_by_tree(
-        self, south: float, west: float, north: float, east: float
-    ) -> Sequence[IndexedGeofence]:
-        geofences = self._geofences
-        return [geofences[place] for place in self._query(south, west, north, east)]
+                geofences = self._geofences
+                return [geofences[place] for place in self._query(south, west, north, east)]
+        if not few:
+            return ()
+        return [
+            geofence
+            for (least_y, least_x, most_y, most_x), geofence in few
+            if least_y <= north and most_y >= south and least_x <= east and most_x >= west
+        ]
 
     def _query(self, south: float, west: float, north: float, east: float) -> list[int]:
         found: list[int] = self._tree.query(self._box(west, south, east, north)).tolist()
         return found
-
-    def _of_cell(self, cell: tuple[int, int]) -> list[_BoxedGeofence] | None:
-        # Some positions are processed in threads, which may clear the table at any moment.
-        try:
-            return self._cells[cell]
-        except KeyError:
-            return self._remember(cell)
 
     def _remember(self, cell: tuple[int, int]) -> list[_BoxedGeofence] | None:
         # A little wider than the cell, as its borders are rounded.
@@ -282,16 +274,6 @@ class _Boxes:
             self._cells.clear()
         self._cells[cell] = few
         return few
-
-
-def _meeting(
-    boxes: Sequence[_BoxedGeofence], south: float, west: float, north: float, east: float
-) -> list[IndexedGeofence]:
-    return [
-        geofence
-        for (least_y, least_x, most_y, most_x), geofence in boxes
-        if least_y <= north and most_y >= south and least_x <= east and most_x >= west
-    ]
 
 
 EMPTY: Final = GeofenceIndex()

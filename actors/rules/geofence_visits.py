@@ -49,6 +49,8 @@ def crossing_events(
         (position.latitude, position.longitude, position.altitude),
         position.geofence_ids or (),
     )
+    if not crossed:
+        return []
     active = _active(crossed, position, geofences, calendars)
     return [
         position_event("geofenceCrossed", position, geofence_id=number)
