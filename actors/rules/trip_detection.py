@@ -698,9 +698,13 @@ def _start_of_trip(window: Sequence[TrackPoint], anchor: TrackPoint, limits: Lim
     """Return where the device left its last rest in the window, or the next point if nearer in time."""
     last = len(window) - 1
     rest, end = None, 0
+    earliest = max(window[0].fix_time, anchor.fix_time)
     for end in range(last - 1, -1, -1):
         if window[end].fix_time <= anchor.fix_time:
             break
+        if window[end + 1].fix_time - earliest < limits.span:
+            # Nothing before it lasted as long as a rest.
+            continue
         until = _end_of_rest(window, end, limits)
         rest = _first_of_rest(window, end, until, anchor.fix_time, limits)
         if rest is not None:
