@@ -28,6 +28,7 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.devices.report_days import LATE
 from motorpool.storage.errors import StorageError
+from motorpool.storage.events import events as event_rows
 from motorpool.storage.records import Event, Position
 
 FLUSH_ROWS = 250
@@ -42,6 +43,11 @@ DELAYED_SECONDS = 5.0
 """Time without a success after which rows count as delayed: a deadlock, or a broken connection, is none."""
 ID_BLOCK = 10_000
 """Position ids that are allocated at once."""
+EVENT_ID_BLOCK = 500
+"""Event ids that are allocated at once."""
+EVENT_IDS_SECONDS = 1.0
+"""Age at which the rest of them is dropped: what waits of a device is handled by id, and other actors store
+events of it too."""
 
 
 class Append(msgspec.Struct, NodeLocal, frozen=True, gc=False):
@@ -96,6 +102,9 @@ class PositionWriter(Actor[WriterMessage]):
         self._is_delayed = False
         """Whether the condition POSITIONS_WAIT was entered."""
         self._ids: Iterator[int] = iter(())
+        self._event_ids: Iterator[int] = iter(())
+        self._event_ids_end = -math.inf
+        """When the rest of the event ids is dropped."""
         self._with_days: set[int] = set()
         """Devices of which reports keep results of days, as far as it was found out."""
         self._retry = StorageRetry(
@@ -203,6 +212,9 @@ class PositionWriter(Actor[WriterMessage]):
         for row in rows:
             if row.position.id == 0:
                 assign_id(row, next(self._ids, 0) or await self._new_id())
+        events = [event for message in batch if message.events for event in message.events]
+        if events:
+            await self._assign_event_ids(events)
         now = self.context.clock.now()
         horizon = now - LATE
         late = [
@@ -213,7 +225,7 @@ class PositionWriter(Actor[WriterMessage]):
             self._database,
             [position_rows.pack_row(row.position, encoded.get(id(row))) for row in rows],
             [row.position.id for row in rows],
-            events=[event for message in batch if message.events for event in message.events],
+            events=events,
             now=now,
             late=late,
             with_days=self._with_days,
@@ -225,6 +237,19 @@ class PositionWriter(Actor[WriterMessage]):
         """Allocate a block of ids and return the first."""
         self._ids = iter(await positions.allocate_ids(self._database, ID_BLOCK))
         return next(self._ids)
+
+    async def _assign_event_ids(self, events: Sequence[Event]) -> None:
+        if self.context.clock.monotonic() >= self._event_ids_end:
+            self._event_ids = iter(())
+        for event in events:
+            if not event.id:
+                event_id = next(self._event_ids, 0) or await self._new_event_id()
+                msgspec.structs.force_setattr(event, "id", event_id)
+
+    async def _new_event_id(self) -> int:
+        self._event_ids = iter(await event_rows.allocate_ids(self._database, EVENT_ID_BLOCK))
+        self._event_ids_end = self.context.clock.monotonic() + EVENT_IDS_SECONDS
+        return next(self._event_ids)
 
     def _announce(self, batch: list[WriterMessage]) -> None:
         appended = [message for message in batch if isinstance(message, Append)]

@@ -51,4 +51,4 @@ def _cleaned(value: object, depth: int) -> object:
         case list() | tuple() | set() | frozenset():
             return [_cleaned(inner, depth + 1) for inner in value]
         case _:
-            return msgspec.to_builtins(value, enc_hook=str)
+            return _cleaned(msgspec.to_builtins(value, enc_hook=str), depth + 1)

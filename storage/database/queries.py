@@ -66,7 +66,7 @@ class Queries(ABC):
 
     async def affected(self, sql: str, *args: object) -> int:
         """Run a statement; return the number of rows that it affected."""
-        return int((await self.execute(sql, *args)).rpartition(" ")[2])
+        return affected_rows(await self.execute(sql, *args))
 
     async def defer_to_commit(self, sql: str, *args: object) -> None:
         """Run a statement together with the commit of the transaction; immediately if there is none.
@@ -85,14 +85,16 @@ class Queries(ABC):
 
     async def copy_binary(
         self, table: str, columns: tuple[str, ...], source: bytes, *, then: str = "", at_commit: bool = False
-    ) -> None:
+    ) -> str:
         """COPY rows in PostgreSQL's binary format with header and trailer; all or none are stored.
 
-        `then` is a statement without a result, such as DO, that is run after it: if it fails, no row is
-        stored. `at_commit` is for a transaction that does not read the rows: like `defer_to_commit`.
+        `then` is a script of statements that return no rows, such as DO, that is run after it: if it fails,
+        nothing is stored. `at_commit` is for a transaction that does not read the rows, like
+        `defer_to_commit`. Return the command tag of the last statement; empty if it is deferred.
         """
         del at_commit  # without a transaction each statement commits
-        await self._call("copy_to_table", table, **copy_options(columns, source, then))
+        tag: str = await self._call("copy_to_table", table, **copy_options(columns, source, then))
+        return tag
 
     @abstractmethod
     def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncGenerator[list[Row], None]:
@@ -107,6 +109,11 @@ class Queries(ABC):
 
         `seconds` is the timeout of each statement; None means the default timeout.
         """
+
+
+def affected_rows(tag: str) -> int:
+    """Return the number of rows in a command tag such as "DELETE 3"."""
+    return int(tag.rpartition(" ")[2])
 
 
 def copy_options(columns: tuple[str, ...], source: bytes, then: str) -> dict[str, Any]:

@@ -61,13 +61,13 @@ class Session(Queries):
 
     async def copy_binary(
         self, table: str, columns: tuple[str, ...], source: bytes, *, then: str = "", at_commit: bool = False
-    ) -> None:
+    ) -> str:
         """COPY rows in PostgreSQL's binary format; `at_commit` together with the commit."""
         if self._depth and at_commit:
             copy = self._connection.driver.copy_to_table
             self._at_commit.append(partial(copy, table, **copy_options(columns, source, then)))
-        else:
-            await super().copy_binary(table, columns, source, then=then)
+            return ""
+        return await super().copy_binary(table, columns, source, then=then)
 
     @asynccontextmanager
     async def transaction(self, *, seconds: float | None = None) -> AsyncIterator[Queries]:

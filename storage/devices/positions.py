@@ -5,7 +5,7 @@ from datetime import datetime
 
 from motorpool.storage.database.cleaning import text_bytes
 from motorpool.storage.database.id_blocks import allocate_block
-from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.queries import Queries, affected_rows
 from motorpool.storage.database.tables import Table
 from motorpool.storage.devices import report_days
 from motorpool.storage.devices.position_rows import COLUMNS, copy_data
@@ -100,22 +100,22 @@ async def _store(
             pass
     async with q.transaction() as transaction:
         with_days |= await report_days.drop(transaction, late)
-        return await _put(transaction, rows, events, now)
+        left = await event_rows.insert_many(transaction, events, now=now) if events else 0
+        await transaction.copy_binary("positions", COLUMNS, copy_data(rows), at_commit=True)
+        return left
 
 
 async def _put(
     q: Queries, rows: Sequence[bytes], events: Sequence[Event], now: datetime | None, then: str = ""
 ) -> int:
+    """Store all or none by one script: a burst of events takes no more round trips than positions alone."""
+    if not rows:
+        return await event_rows.insert_many(q, events, now=now) if events else 0
     if not events:
-        # COPY is all or none by itself.
-        if rows:
-            await q.copy_binary("positions", COLUMNS, copy_data(rows), then=then, at_commit=True)
+        await q.copy_binary("positions", COLUMNS, copy_data(rows), then=then)
         return 0
-    async with q.transaction() as transaction:
-        left = await event_rows.insert_many(transaction, events, now=now)
-        if rows:
-            await transaction.copy_binary("positions", COLUMNS, copy_data(rows), then=then, at_commit=True)
-    return left
+    then = f"{then}; {event_rows.insertion(events, now)}" if then else event_rows.insertion(events, now)
+    return affected_rows(await q.copy_binary("positions", COLUMNS, copy_data(rows), then=then))
 
 
 async def latest(q: Queries, device_ids: Iterable[int]) -> list[Position]:

@@ -27,23 +27,27 @@ _INSERT = """
     with stored as (
         insert into events (id, type, event_time, device_id, position_id, geofence_id, maintenance_id,
             attributes, severity, review)
-        select id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes::jsonb,
-            severity, review::jsonb
-        from unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::bigint[], $5::bigint[], $6::bigint[],
-            $7::bigint[], $8::text[], $10::text[], $11::text[])
-        as given (id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes,
-            severity, review)
+        select id, type, "eventTime", "deviceId", "positionId", "geofenceId", "maintenanceId", attributes,
+            severity, review
+        from jsonb_to_recordset(convert_from(decode('{events}', 'hex'), 'UTF8')::jsonb) as given (
+            id bigint, type text, "eventTime" timestamptz, "deviceId" bigint, "positionId" bigint,
+            "geofenceId" bigint, "maintenanceId" bigint, attributes jsonb, severity text, review jsonb)
         returning id, type, device_id
     ),
     left_for_rules as (
         insert into ticket_rule_events (event_id, device_id, stored)
-        select id, device_id, $9 from stored
-        where $9::timestamptz is not null and exists (select from ticket_rule_types where type = stored.type)
+        select id, device_id, {now} from stored
+        where {now} is not null and exists (select from ticket_rule_types where type = stored.type)
     )
     insert into unmatched_events (event_id, device_id, stored)
-    select id, device_id, $9 from stored
-    where $9::timestamptz is not null and exists (select from notifications where type = stored.type)
+    select id, device_id, {now} from stored
+    where {now} is not null and exists (select from notifications where type = stored.type)
 """
+
+
+async def allocate_ids(q: Queries, count: int) -> range:
+    """Return `count` ids that no other caller gets."""
+    return await allocate_block(q, "events", count)
 
 
 async def assign_ids(q: Queries, events: Sequence[Event]) -> None:
@@ -53,10 +57,20 @@ async def assign_ids(q: Queries, events: Sequence[Event]) -> None:
     """
     unnumbered = [event for event in events if not event.id]
     if unnumbered:
-        for event, event_id in zip(
-            unnumbered, await allocate_block(q, "events", len(unnumbered)), strict=True
-        ):
+        for event, event_id in zip(unnumbered, await allocate_ids(q, len(unnumbered)), strict=True):
             msgspec.structs.force_setattr(event, "id", event_id)
+
+
+def insertion(events: Sequence[Event], now: datetime | None) -> str:
+    """Return the statement of `insert_many`, without parameters, for the end of a script.
+
+    Its command tag has the number that `insert_many` returns.
+    """
+    # In hexadecimal, so that no text of a device can end the literal.
+    return _INSERT.format(
+        events=json_bytes(events).hex(),
+        now="null::timestamptz" if now is None else f"'{now.isoformat()}'::timestamptz",
+    )
 
 
 async def insert_many(q: Queries, events: Sequence[Event], *, now: datetime | None = None) -> int:
@@ -65,20 +79,7 @@ async def insert_many(q: Queries, events: Sequence[Event], *, now: datetime | No
     With None nobody is notified, and no tickets are made. Return how many were left to the notifier:
     the events of types that have notifications.
     """
-    return await q.affected(
-        _INSERT,
-        [event.id for event in events],
-        [event.type for event in events],
-        [event.event_time for event in events],
-        [event.device_id for event in events],
-        [event.position_id for event in events],
-        [event.geofence_id for event in events],
-        [event.maintenance_id for event in events],
-        [json_bytes(event.attributes).decode() for event in events],
-        now,
-        [event.severity for event in events],
-        [None if event.review is None else _encode(event.review) for event in events],
-    )
+    return await q.affected(insertion(events, now))
 
 
 async def set_review(transaction: Queries, event_id: int, review: Review) -> None:

@@ -202,6 +202,24 @@ async def test_events_are_stored_with_their_position_and_get_its_id(database, wr
         assert await published.receive_batch() == [(rows["alarm"], rows["deviceOnline"])]
 
 
+async def test_ids_of_events_follow_those_that_others_stored_a_second_before(database, writing, time):
+    async with writing() as (system, writer, _):
+        published = system.topic(EVENTS).subscribe()
+
+        async def stored_id():
+            writer.tell_nowait(AppendEvents((Event(type="alarm", event_time=NOW, device_id=1),)))
+            await time.passes(position_writer.FLUSH_SECONDS)
+            await time.settle()
+            (((event,),)) = await published.receive_batch()
+            return event.id
+
+        first = await stored_id()
+        assert await stored_id() == first + 1
+        (other,) = await events.allocate_ids(database, 1)
+        await time.passes(1.1)
+        assert await stored_id() > other
+
+
 async def test_an_outage_costs_nothing_but_time_and_keeps_the_order(
     database, writing, neighbours, outage, time, caplog
 ):

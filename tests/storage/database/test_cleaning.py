@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motorpool.storage.database.cleaning import json_bytes, text_bytes
+from motorpool.storage.records import Event
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -24,6 +25,16 @@ def test_an_ordinary_value_is_plain_json():
 
 def test_nul_is_replaced_in_values_and_keys():
     assert json.loads(json_bytes({"a\x00": ["b\x00c"]})) == {"a\ufffd": ["b\ufffdc"]}
+
+
+def test_nul_is_replaced_in_records():
+    assert (
+        json.loads(json_bytes([Event(type="a\x00", attributes={"b": "c\x00"})]))[0].items()
+        >= {
+            "type": "a\ufffd",
+            "attributes": {"b": "c\ufffd"},
+        }.items()
+    )
 
 
 def test_a_backslash_before_u0000_is_no_nul():

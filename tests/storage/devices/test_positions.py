@@ -1,3 +1,4 @@
+import itertools
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 
@@ -5,10 +6,11 @@ import msgspec
 import pytest
 import trio
 
+from motorpool.storage import plain_tables
 from motorpool.storage.devices import devices, position_rows, positions
 from motorpool.storage.errors import Conflict, StatementRejected
 from motorpool.storage.events import events
-from motorpool.storage.records import Device, Event, Position
+from motorpool.storage.records import Device, Event, Notification, Position
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -47,7 +49,7 @@ async def test_positions_and_their_events_are_stored_together(database):
 
 async def test_an_event_that_cannot_be_stored_takes_its_positions_along(database):
     happened = [Event(type="alarm", event_time=NOW, device_id=1 << 70)]
-    with pytest.raises(StatementRejected, match="out of int64 range"):
+    with pytest.raises(StatementRejected, match="out of range"):
         await store(database, position(1), happened=happened)
     assert await positions.TABLE.fetch_many(database, [1]) == []
 
@@ -61,6 +63,29 @@ async def test_a_repeated_store_neither_doubles_nor_loses(database):
         await store(database, position(1), position(2), position(3), happened=happened)
     assert await database.fetch_value("select count(*) from positions") == 3
     assert await database.fetch_value("select count(*) from events") == 2
+
+
+async def test_how_many_events_wait_is_told_whatever_is_stored_with_them(database):
+    await plain_tables.NOTIFICATIONS.insert(database, Notification(type="alarm"))
+    late = [(1, NOW - DAY)]
+    numbers = itertools.count(1)
+
+    async def left(count, **more):
+        stored = [position(next(numbers), fix=NOW - DAY) for _ in range(count)]
+        happened = [
+            Event(type=kind, event_time=NOW, device_id=1) for kind in ("alarm", "ignitionOn", "alarm")
+        ]
+        rows = [position_rows.pack_row(each) for each in stored]
+        ids = [each.id for each in stored]
+        return await positions.store(database, rows, ids, events=happened, now=NOW, **more)
+
+    assert await left(0) == 2
+    assert await left(1) == 2
+    assert await left(1, late=late) == 2
+    # Of a device of which reports keep days the rows are stored another way.
+    assert await left(1, late=late, with_days={1}) == 2
+    assert await database.fetch_value("select count(*) from unmatched_events") == 8
+    assert await database.fetch_value("select count(*) from positions") == 3
 
 
 async def test_addresses_are_set_where_there_is_none(database):

@@ -33,6 +33,15 @@ async def test_an_event_comes_back_as_it_was(database):
     assert await events.existing(database, [found.id, 999]) == {found.id}
 
 
+TEXTS = ["'); drop table events; --", "\\'; select 1 / 0; --", "$$ {now} %s", "\N{SNOWMAN}"]
+
+
+async def test_no_text_of_a_device_is_taken_for_sql(database):
+    happened = [event("alarm", id=1, attributes={text: text for text in TEXTS})]
+    await events.insert_many(database, happened)
+    assert await events.TABLE.fetch(database, 1) == happened[0]
+
+
 async def test_a_span_is_cut_to_devices_and_types(database):
     happened = [
         event("alarm", 1, after=2),
