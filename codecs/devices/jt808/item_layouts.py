@@ -28,9 +28,9 @@ _MAX_MISSES = 64
 """Locations of one size with other items after which their layout is the first to be tried."""
 _NUMBER_FORMS = {1: "B", 2: "H", 4: "I"}
 
-_Step = tuple[str, float, Reader | None]
-"""An attribute's name and the factor of its value, or its divisor where negative; or a function that reads
-the item."""
+_Step = tuple[int, str, float, Reader | None]
+"""Place of an item's value; an attribute's name and the factor of its value, or its divisor where negative;
+or a function that reads the item."""
 
 
 class _Layout:
@@ -49,23 +49,19 @@ class _Layout:
             is_number = number is not None or item in BIT_FIELD_ITEMS
             forms.append(_NUMBER_FORMS[item & 0xFF] if is_number else f"{item & 0xFF}s")
             standard = BIT_FIELD_ITEMS.get(item) or STRUCTURED_ITEMS.get(item)
+            value_place = 2 * place + 1
             if number is not None:
-                steps.append((*number, None))
+                steps.append((value_place, *number, None))
             elif standard is not None and reader is None:
-                steps.append(("", 0, standard))
+                steps.append((value_place, "", 0, standard))
             else:
-                steps.append(("", 0, _read_later))
-                record_steps.append((2 * place + 1, reader))
+                record_steps.append((value_place, reader))
         self.unpack_from: Final = Struct(">" + "".join(f"H{form}" for form in forms)).unpack_from
         self.items: Final = items
         self.steps: Final = tuple(steps)
         self.record_steps: Final = sorted(record_steps, key=lambda step: items[step[0] // 2] == READ_LATE)
         """Items of makers, and unknown ones: place of the value, and reader."""
         self.misses = 0
-
-
-def _read_later(_: object, __: Attributes, ___: Alarms) -> None:
-    """Leave an item to the steps with a record."""
 
 
 class ItemDecoder:
@@ -103,13 +99,13 @@ class ItemDecoder:
         if layout is None or values[::2] != layout.items:
             layout = self._find(content, start, end, layout)
             values = layout.unpack_from(content, start)
-        for (name, unit, read), value in zip(layout.steps, values[1::2], strict=True):
+        for place, name, unit, read in layout.steps:
             if unit == 1:
-                attributes[name] = value
+                attributes[name] = values[place]
             elif read is None:
-                attributes[name] = value * unit if unit > 1 else value / -unit
+                attributes[name] = values[place] * unit if unit > 1 else values[place] / -unit
             else:
-                read(value, attributes, alarms)
+                read(values[place], attributes, alarms)
         if not layout.record_steps:
             return alarms, None
         record = ItemRecord(attributes, alarms, alarm_word=alarm_word, keeps_unknown=self.keeps_unknown)
