@@ -118,30 +118,13 @@ def affected_rows(tag: str) -> int:
 
 def copy_options(columns: tuple[str, ...], source: bytes, then: str) -> dict[str, Any]:
     """Return the arguments for the driver of `Queries.copy_binary`."""
-    options: dict[str, Any] = {"columns": columns, "source": _SingleChunk(source), "format": "binary"}
+    # Bytes would be taken for the path of a file.
+    options: dict[str, Any] = {"columns": columns, "source": memoryview(source), "format": "binary"}
     if then:
         # The condition ends the script that the driver sends, so `then` needs no round trip of its own.
         # Statements of one script are one transaction.
         options["where"] = f"true; {then}"
     return options
-
-
-class _SingleChunk:
-    """An asynchronous iterator over a single chunk of bytes."""
-
-    __slots__ = ("_chunk",)
-
-    def __init__(self, chunk: bytes) -> None:
-        self._chunk: bytes | None = chunk
-
-    def __aiter__(self) -> "_SingleChunk":
-        return self
-
-    async def __anext__(self) -> bytes:
-        chunk, self._chunk = self._chunk, None
-        if chunk is None:
-            raise StopAsyncIteration
-        return chunk
 
 
 def columns(rows: Iterable[Iterable[object]]) -> list[list[object]]:
