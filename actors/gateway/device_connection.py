@@ -226,7 +226,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
             if socket.has_hub:
                 self.context.begin_run()
         traffic = socket.guard.traffic
-        if traffic.is_followed:
+        if traffic.topic.is_followed:
             traffic.note(self._ref, socket.peer, codec.name, data, *self._devices.shown)
 
     def _keep_first(self, data: bytes) -> None:
@@ -507,7 +507,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         socket = self._socket
         socket.send(data)
         traffic = socket.guard.traffic
-        if traffic.is_followed:
+        if traffic.topic.is_followed:
             traffic.note_sent(socket.peer, self._codec.name, data, *self._devices.shown)
 
     # Limits

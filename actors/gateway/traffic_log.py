@@ -5,7 +5,7 @@ then, since only then it is known whose it is.
 """
 
 from motorpool.actors.messages.downlink import ConnectionMessage
-from motorpool.actors.messages.topics import DeviceTraffic
+from motorpool.actors.messages.topics import DEVICE_TRAFFIC, DeviceTraffic
 from motorpool.runtime import Ref, Topic
 
 MAX_BYTES = 2048
@@ -18,14 +18,9 @@ class TrafficLog:
     """Publishes what the connections of one kind of port receive and send."""
 
     def __init__(self) -> None:
-        self.topic: Topic[DeviceTraffic] | None = None
-        """Where it is published; set by the listener."""
+        self.topic: Topic[DeviceTraffic] = Topic(DEVICE_TRAFFIC.name)
+        """Where it is published; set by the listener. Before, nobody can follow."""
         self._held: dict[Ref[ConnectionMessage], DeviceTraffic] = {}
-
-    @property
-    def is_followed(self) -> bool:
-        """Whether anybody follows."""
-        return self.topic is not None and self.topic.is_followed
 
     def note(
         self,
@@ -38,7 +33,7 @@ class TrafficLog:
     ) -> None:
         """Publish received bytes; without a device (id 0), hold them until `identify`."""
         if device_id:
-            self._publish(DeviceTraffic(peer, protocol, data[:MAX_BYTES], device_id, unique_id))
+            self.topic.publish(DeviceTraffic(peer, protocol, data[:MAX_BYTES], device_id, unique_id))
             return
         held = self._held.get(connection)
         if held is None and len(self._held) >= MAX_HELD:
@@ -49,7 +44,9 @@ class TrafficLog:
     def note_sent(self, peer: str, protocol: str, data: bytes, device_id: int, unique_id: str) -> None:
         """Publish bytes that were sent to a known device; call it only while somebody follows."""
         if data and device_id:
-            self._publish(DeviceTraffic(peer, protocol, data[:MAX_BYTES], device_id, unique_id, sent=True))
+            self.topic.publish(
+                DeviceTraffic(peer, protocol, data[:MAX_BYTES], device_id, unique_id, sent=True)
+            )
 
     def identify(
         self, connection: Ref[ConnectionMessage], device_id: int, unique_id: str, problem: str = ""
@@ -57,15 +54,15 @@ class TrafficLog:
         """Publish the held bytes of a connection as this device's; id 0: an unknown device."""
         held = self._held.pop(connection, None)
         if held is not None:
-            self._publish(DeviceTraffic(held.host, held.protocol, held.data, device_id, unique_id, problem))
+            self.topic.publish(
+                DeviceTraffic(held.host, held.protocol, held.data, device_id, unique_id, problem)
+            )
 
     def reject(
         self, peer: str, protocol: str, frame: bytes, problem: str, device_id: int, unique_id: str
     ) -> None:
         """Publish a frame that was dropped, whether or not its device is known."""
-        if self.is_followed:
-            self._publish(DeviceTraffic(peer, protocol, frame[:MAX_BYTES], device_id, unique_id, problem))
-
-    def _publish(self, traffic: DeviceTraffic) -> None:
-        if self.topic is not None:
-            self.topic.publish(traffic)
+        if self.topic.is_followed:
+            self.topic.publish(
+                DeviceTraffic(peer, protocol, frame[:MAX_BYTES], device_id, unique_id, problem)
+            )
