@@ -101,18 +101,22 @@ class CommandLog(PollingActor[CommandLogMessage]):
 
     async def _tell(self) -> None:
         """Read rows that have changed once for all who look at the log."""
+        topic = self.context.system.topic(COMMANDS)
         async with self.context.system.topic(COMMAND_LOG_ROWS).subscribe(QUEUE) as subscription:
             while True:
                 try:
                     published = await subscription.receive_batch()
+                    if not topic.is_followed:
+                        # Who comes later reads the list.
+                        continue
                     changed = [each.ids for each in published if isinstance(each, RowsChanged)]
                     found = await command_log.fetch(
                         self._database, {row_id for ids in changed for row_id in ids}
                     )
                 except (Lagged, StorageError):
-                    self.context.system.topic(COMMANDS).publish(CommandsLost())
+                    topic.publish(CommandsLost())
                 else:
-                    self.context.system.topic(COMMANDS).publish(CommandsChanged(tuple(found)))
+                    topic.publish(CommandsChanged(tuple(found)))
                     if len(changed) < len(published):
-                        self.context.system.topic(COMMANDS).publish(CommandsLost())
+                        topic.publish(CommandsLost())
                 await trio.sleep(PAUSE_SECONDS)
