@@ -283,16 +283,25 @@ class DeviceConnection(Actor[ConnectionMessage]):
     # Reports
 
     def _forward(self, reports: Sequence[Report]) -> Sequence[Report]:
-        """Forward the leading position reports of a known device; return the rest, which needs waiting."""
+        """Forward the leading positions, answers and heartbeats of a known device; return the rest.
+
+        The rest waits for something, and so takes a task.
+        """
         device = self._devices.present
         if device is None:
             return reports
         forwarded = 0
         for report in reports:
-            if report.__class__ is not PositionReport:
-                break
             try:
-                device.tell_nowait(uplink.PositionReported(report, self._codec.name, self._ref))
+                if report.__class__ is PositionReport:
+                    device.tell_nowait(uplink.PositionReported(report, self._codec.name, self._ref))
+                elif report.__class__ is kinds.CommandResult:
+                    device.tell_nowait(uplink.Reported(report, self._codec.name, self._ref))
+                elif report.__class__ is kinds.Heartbeat and self._devices.present == device:
+                    device.tell_nowait(uplink.DeviceSeen(self._codec.name, self._ref))
+                    self._acknowledge_seen(device, report.receipt)
+                else:
+                    break
             except MailboxFull:
                 break
             forwarded += 1
@@ -389,6 +398,9 @@ class DeviceConnection(Actor[ConnectionMessage]):
         device = self._devices.present
         if device is not None:
             await device.tell(uplink.DeviceSeen(self._codec.name, self._ref))
+        self._acknowledge_seen(device, receipt)
+
+    def _acknowledge_seen(self, device: Ref[DeviceMessage] | None, receipt: Receipt | None) -> None:
         if device is None or self._devices.present != device:  # it may not report any more
             self._refuse(receipt)
         elif receipt is not None:

@@ -910,6 +910,30 @@ class TestHub:
             peer.socket.send(location(peer.terminal))
             await until(lambda: kinds(neighbours.devices[row.id]) == [Connected, PositionReported])
 
+    async def test_what_waits_for_nothing_needs_no_task(
+        self, make_device, line, neighbours, hub, monkeypatch
+    ):
+        row = await make_device()
+        async with line(hub=hub) as peer:
+            peer.socket.send(peer.terminal.register())
+            assert await response(peer) == 0
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            monkeypatch.delattr(DeviceConnection, "run")
+            terminal = peer.terminal
+            await peer.ref.ask(Transmit(DeviceCommand("positionSingle", unique_id=row.unique_id)))
+            (asked,) = peer.answers()
+            answer = terminal.general_response(asked, 1)
+            peer.socket.send(location(terminal) + answer + terminal.heartbeat() + location(terminal, 1))
+            told = [Connected, PositionReported, Reported, DeviceSeen, PositionReported]
+            await until(lambda: kinds(neighbours.devices[row.id]) == told)
+            assert peer.ref.alive
+            assert [answer.answered_id for answer in peer.answers()] == [0x0002]
+            # A device that may not report any more is refused at once.
+            neighbours.devices[row.id].handle = lambda message: message.connection.offer(StopServing("gone"))
+            peer.socket.send(terminal.heartbeat() * 2)
+            await until(lambda: peer.device_socket.closed)
+            assert peer.device_socket.reason == "gone"
+
     async def test_what_comes_with_the_end_of_the_stream_is_processed_before_it(
         self, make_device, line, neighbours, hub
     ):
