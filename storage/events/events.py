@@ -24,24 +24,9 @@ TABLE = Table(
 # (storage/events/notifications.py), and for the ticket rules only if a rule follows their type
 # (storage/helpdesk/ticket_rules.py).
 _INSERT = """
-    with stored as (
-        insert into events (id, type, event_time, device_id, position_id, geofence_id, maintenance_id,
-            attributes, severity, review)
-        select id, type, "eventTime", "deviceId", "positionId", "geofenceId", "maintenanceId", attributes,
-            severity, review
-        from jsonb_to_recordset(convert_from(decode('{events}', 'hex'), 'UTF8')::jsonb) as given (
-            id bigint, type text, "eventTime" timestamptz, "deviceId" bigint, "positionId" bigint,
-            "geofenceId" bigint, "maintenanceId" bigint, attributes jsonb, severity text, review jsonb)
-        returning id, type, device_id
-    ),
-    left_for_rules as (
-        insert into ticket_rule_events (event_id, device_id, stored)
-        select id, device_id, {now} from stored
-        where {now} is not null and exists (select from ticket_rule_types where type = stored.type)
-    )
     insert into unmatched_events (event_id, device_id, stored)
-    select id, device_id, {now} from stored
-    where {now} is not null and exists (select from notifications where type = stored.type)
+    select waiting_id, waiting_device_id, {now}
+    from store_events(convert_from(decode('{events}', 'hex'), 'UTF8')::jsonb, {now})
 """
 
 
