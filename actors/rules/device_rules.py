@@ -41,7 +41,7 @@ class LocalCalendar(msgspec.Struct, eq=False):
         Raises:
             WindowsMissing: its windows must be computed first.
         """
-        if not -_MAX_HORIZON < instant - now < _MAX_HORIZON:
+        if abs(instant - now) >= _MAX_HORIZON:
             return False
         number = block_of(instant)
         edges = self.blocks.get(number)

@@ -18,6 +18,7 @@ from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.driver_change import driver_events
 from motorpool.actors.rules.driving_behaviour import behaviour_events
 from motorpool.actors.rules.fuel import fuel_events
+from motorpool.actors.rules.geofence_index import EMPTY
 from motorpool.actors.rules.geofence_visits import crossing_events, visit_events
 from motorpool.actors.rules.ignition import ignition_events
 from motorpool.actors.rules.maintenance_due import maintenance_events
@@ -169,7 +170,7 @@ def events_of(
 
     if position.geofence_ids or (last is not None and last.geofence_ids):
         found += visit_events(position, last, rules.geofences, rules.calendars)
-    if settings.event_geofence_segment_crossing and rules.geofences:
+    if settings.event_geofence_segment_crossing and rules.geofences is not EMPTY:
         found += crossing_events(position, last, rules.geofences, rules.calendars)
 
     near = state.near

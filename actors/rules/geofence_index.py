@@ -239,9 +239,9 @@ class _Boxes:
         """Return the geofences of the boxes that have a point in common with a box."""
         few = self._few
         if few is None:
-            cell = floor(south * CELLS_A_DEGREE), floor(west * CELLS_A_DEGREE)
+            cell = row, column = floor(south * CELLS_A_DEGREE), floor(west * CELLS_A_DEGREE)
             # The way between two positions mostly lies in one cell.
-            if cell == (floor(north * CELLS_A_DEGREE), floor(east * CELLS_A_DEGREE)):
+            if north * CELLS_A_DEGREE < row + 1 and east * CELLS_A_DEGREE < column + 1:
                 # Some positions are processed in threads, which may clear the table at any moment.
                 try:
                     few = self._cells[cell]

@@ -31,9 +31,8 @@ _COMPARISONS: Final[dict[str, Compute]] = {
     ">=": operator.ge,
 }
 _BITS: Final[dict[str, Compute]] = {"&": operator.and_, "|": operator.or_, "^": operator.xor}
-_INT: Final[frozenset[Any]] = frozenset({int})
-_FLOAT: Final[frozenset[Any]] = frozenset({float})
-_NUMBERS: Final = _INT | _FLOAT
+_NO_INTEGER: Final = MAX_INT64 + 1
+"""The least integer where none will do."""
 
 
 def with_constant(sign: str, left: Node, right: object) -> Step:
@@ -47,12 +46,13 @@ def with_constant(sign: str, left: Node, right: object) -> Step:
     simple = _simple(sign, right)
     if simple is None:
         return lambda state: operate(state, first(state), right)
-    compute, types, least = simple
+    compute, takes_floats, least = simple
     if not left.is_variable:
 
         def step(state: EvaluationState) -> object:
             value = first(state)
-            if value.__class__ in types and least <= value <= MAX_INT64:
+            kind = value.__class__
+            if (kind is float and takes_floats) or (kind is int and least <= value <= MAX_INT64):
                 return compute(value, right)
             return operate(state, value, right)
 
@@ -64,18 +64,19 @@ def with_constant(sign: str, left: Node, right: object) -> Step:
             value = state.variables[name]
         except KeyError:
             raise Absent(f"undefined variable {name}") from None
-        if value.__class__ in types and least <= value <= MAX_INT64:
+        kind = value.__class__
+        if (kind is float and takes_floats) or (kind is int and least <= value <= MAX_INT64):
             return compute(value, right)
         return operate(state, value, right)
 
     return step_of_variable
 
 
-def _simple(sign: str, right: object) -> tuple[Compute, frozenset[Any], int] | None:
-    """Return what computes the operator for left operands of these types, from a least one up to MAX_INT64.
+def _simple(sign: str, right: object) -> tuple[Compute, bool, int] | None:
+    """Return what computes the operator, whether for floats on the left, and from which integer to MAX_INT64.
 
-    None if there is no such function for this constant. A value of such an operand and the constant never
-    leaves 64 bits and never fails.
+    None if there is no such function for this constant. The value for such an operand and the constant never
+    is an integer beyond 64 bits and never fails.
     """
     if right.__class__ is not int and right.__class__ is not float:
         return None
@@ -83,10 +84,10 @@ def _simple(sign: str, right: object) -> tuple[Compute, frozenset[Any], int] | N
     if not MIN_INT64 <= right <= MAX_INT64:  # NaN too
         return None
     if sign in _COMPARISONS:
-        return _COMPARISONS[sign], _NUMBERS, MIN_INT64
+        return _COMPARISONS[sign], True, MIN_INT64
     if sign in _BITS and isinstance(right, int) and right >= 0:
-        return _BITS[sign], _INT, 0
+        return _BITS[sign], False, 0
     if sign in _ARITHMETIC and (right != 0 or sign in {"+", "-", "*"}):
         # Two integers make an integer, which may be too large, or is truncated.
-        return _ARITHMETIC[sign], _FLOAT if isinstance(right, int) else _NUMBERS, MIN_INT64
+        return _ARITHMETIC[sign], True, _NO_INTEGER if isinstance(right, int) else MIN_INT64
     return None
