@@ -17,7 +17,7 @@ from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.records import User
 
 USERS_AT_A_TIME = 50
-"""Users after whom others get their turn, as after each text: half a millisecond."""
+"""Users after whom others get their turn, as after each further text: half a millisecond."""
 
 
 class BatchRenderer:
@@ -37,12 +37,12 @@ class BatchRenderer:
 
     async def render(self, recipients: Mapping[int, Manner]) -> None:
         """Render the event for these users; others get their turns meanwhile."""
-        for count, (user_id, manner) in enumerate(recipients.items()):
+        for count, (user_id, manner) in enumerate(recipients.items(), 1):
             user = self._plan.users.get(user_id)
             if user is not None and (user_id, manner.words) not in self._texts:
                 known = len(self._known)
                 self._texts[user_id, manner.words] = self._rendered(user, manner.words)
-                if len(self._known) > known:
+                if len(self._known) > max(known, 1):
                     await trio.lowlevel.checkpoint()
             if count % USERS_AT_A_TIME == 0:
                 await trio.lowlevel.checkpoint()

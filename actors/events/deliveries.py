@@ -32,6 +32,8 @@ from motorpool.storage.records import Command, Event, Notification, Position, Se
 
 MAX_WORK = 4_000
 """Recipients and notifications of the events of one batch, beyond which the others wait for the next."""
+POSITIONS_AT_A_TIME = 10
+"""Positions whose zones are looked up without a pause for other tasks; each may be in hundreds."""
 ROWS_AT_A_TIME = 10
 """Notifications that are read without a pause for other tasks: their lists may take a millisecond."""
 
@@ -291,7 +293,8 @@ async def facts_of(transaction: Queries, events: Sequence[Event], link: str) -> 
     for row in position_rows:
         inside = set(row.geofence_ids or ())
         zones_of[row.id] = tuple(zone for zone in zones if zone.id in inside)
-        await trio.lowlevel.checkpoint()
+        if len(zones_of) % POSITIONS_AT_A_TIME == 0:
+            await trio.lowlevel.checkpoint()
     maintenance_rows = await _rows(
         transaction, plain_tables.MAINTENANCE, {event.maintenance_id for event in events}
     )

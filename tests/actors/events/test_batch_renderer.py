@@ -54,7 +54,8 @@ async def test_others_get_their_turns_between_texts(facts, monkeypatch):
     await trio.lowlevel.checkpoint()
     await renderer.render(ALIKE)
     trio.lowlevel.remove_instrument(instrument)
-    assert (sum(steps), max(steps)) == (300, 1)
+    # The first is no reason for a pause: most events have one text.
+    assert (sum(steps), max(steps)) == (300, 2)
 
 
 async def test_users_who_read_alike_have_one_text(facts, monkeypatch):
