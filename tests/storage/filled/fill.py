@@ -615,6 +615,8 @@ def leave_in_the_middle(f: Filled, locked: Callable[[str], None]) -> None:
     )
     f.users["mia"].delete(f"/commands/queue/{queued}").raise_for_status()
     f.wait("ticket_command_news")
+    if f.has("ticket_presences"):
+        f.put(f"/tickets/{f.ids['North open']}/presence", {"state": "WRITING"}, by="mia")
     day = {"from": text(CLOCK.now() - timedelta(days=5)), "to": text(CLOCK.now())}
     f.users["noah"].get("/reports/trips/mail", params={"deviceId": f.ids["van 1"], **day}).raise_for_status()
     f.wait("report_mails")
