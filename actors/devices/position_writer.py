@@ -44,7 +44,7 @@ DELAYED_SECONDS = 5.0
 ID_BLOCK = 10_000
 """Position ids that are allocated at once."""
 EVENT_ID_BLOCK = 500
-"""Event ids that are allocated at once."""
+"""Most event ids that are allocated before they are needed."""
 EVENT_IDS_SECONDS = 1.0
 """Age at which the rest of them is dropped: what waits of a device is handled by id, and other actors store
 events of it too."""
@@ -105,6 +105,8 @@ class PositionWriter(Actor[WriterMessage]):
         self._event_ids: Iterator[int] = iter(())
         self._event_ids_end = -math.inf
         """When the rest of the event ids is dropped."""
+        self._event_id_count = 0
+        """Event ids that were allocated last."""
         self._with_days: set[int] = set()
         """Devices of which reports keep results of days, as far as it was found out."""
         self._retry = StorageRetry(
@@ -240,14 +242,16 @@ class PositionWriter(Actor[WriterMessage]):
 
     async def _assign_event_ids(self, events: Sequence[Event]) -> None:
         if self.context.clock.monotonic() >= self._event_ids_end:
-            self._event_ids = iter(())
-        for event in events:
-            if not event.id:
-                event_id = next(self._event_ids, 0) or await self._new_event_id()
-                msgspec.structs.force_setattr(event, "id", event_id)
+            self._event_ids, self._event_id_count = iter(()), 0
+        unnumbered = [event for event in events if not event.id]
+        for place, event in enumerate(unnumbered):
+            event_id = next(self._event_ids, 0) or await self._new_event_id(len(unnumbered) - place)
+            msgspec.structs.force_setattr(event, "id", event_id)
 
-    async def _new_event_id(self) -> int:
-        self._event_ids = iter(await event_rows.allocate_ids(self._database, EVENT_ID_BLOCK))
+    async def _new_event_id(self, needed: int) -> int:
+        """Allocate what is needed, or more where many have been of late, and return the first."""
+        count = self._event_id_count = max(needed, min(2 * self._event_id_count, EVENT_ID_BLOCK))
+        self._event_ids = iter(await event_rows.allocate_ids(self._database, count))
         self._event_ids_end = self.context.clock.monotonic() + EVENT_IDS_SECONDS
         return next(self._event_ids)
 

@@ -202,17 +202,38 @@ async def test_events_are_stored_with_their_position_and_get_its_id(database, wr
         assert await published.receive_batch() == [(rows["alarm"], rows["deviceOnline"])]
 
 
+def event_storing(system, writer, time):
+    """A function that stores an event, and returns its id."""
+    published = system.topic(EVENTS).subscribe()
+
+    async def store():
+        writer.tell_nowait(AppendEvents((Event(type="alarm", event_time=NOW, device_id=1),)))
+        await time.passes(position_writer.FLUSH_SECONDS)
+        await time.settle()
+        (((event,),)) = await published.receive_batch()
+        return event.id
+
+    return store
+
+
+async def test_events_that_come_one_by_one_take_no_more_ids_than_they_need(database, writing, time):
+    async with writing() as (system, writer, _):
+        stored_id = event_storing(system, writer, time)
+        found = []
+        for _ in range(3):
+            found.append(await stored_id())
+            await time.passes(1.1)
+        assert found == [found[0], found[0] + 1, found[0] + 2]
+        for _ in range(20):
+            await stored_id()
+        # What is allocated beforehand is as much as has been needed.
+        (after,) = await events.allocate_ids(database, 1)
+        assert after <= found[-1] + 2 * 20
+
+
 async def test_ids_of_events_follow_those_that_others_stored_a_second_before(database, writing, time):
     async with writing() as (system, writer, _):
-        published = system.topic(EVENTS).subscribe()
-
-        async def stored_id():
-            writer.tell_nowait(AppendEvents((Event(type="alarm", event_time=NOW, device_id=1),)))
-            await time.passes(position_writer.FLUSH_SECONDS)
-            await time.settle()
-            (((event,),)) = await published.receive_batch()
-            return event.id
-
+        stored_id = event_storing(system, writer, time)
         first = await stored_id()
         assert await stored_id() == first + 1
         (other,) = await events.allocate_ids(database, 1)
