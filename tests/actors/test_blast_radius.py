@@ -15,7 +15,7 @@ from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
 from motorpool.codecs.devices import CODECS
-from motorpool.runtime import Actor, ChildSpec, DynamicSpec, SupervisorSpec, TaskSpec, open_system
+from motorpool.runtime import ChildSpec, DynamicSpec, SupervisorSpec, TaskSpec, open_system
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "supervision.md"
 ROW = re.compile(r"\| `(\w+)` \| (.*?) \|")
@@ -135,7 +135,7 @@ async def start_witnesses(system, specs):
                 await system.ref(spec.kind, DYNAMIC_KEY[name]).stop()
             await system.start(spec.kind, DYNAMIC_KEY[name])
         if name == "connections" and not system.count(spec.kind):
-            await system.start(spec.kind, DYNAMIC_KEY[name], fragile(Actor))
+            await system.start(spec.kind, DYNAMIC_KEY[name], fragile(Probe))
 
 
 def test_every_actor_of_the_tree_has_its_row(whole_tree):

@@ -236,6 +236,8 @@ async def test_a_request_that_arrives_too_late_is_dropped(world, here, there):
     async with world.frozen(there.pipe):
         with pytest.raises(AskTimedOut):
             await here.link.ask(2, NOTES, 9, Add(1), seconds=0.2)
+        # The message was sent a little after the ask began, and is in time for as much longer.
+        await trio.sleep(0.2)
     await until(lambda: there.link.counts["late"])
     assert await here.link.ask(2, NOTES, 9, Show()) == Nothing()
 
