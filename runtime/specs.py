@@ -102,7 +102,7 @@ class DynamicSpec(ActorSpec, Generic[K, M]):
     """Told to all children every `tick_seconds`: timers of their own would take 260 bytes of each. A child
     whose mailbox is full, or that starts or ends, misses a tick; ticks do not keep it from being idle."""
     tick_seconds: float = 0.0
-    """Time between two ticks of a child; those of many children are spread over a part of it."""
+    """Seconds between two ticks of a child. Many children are told one slice after the other."""
     intensity: int = 5
     period_seconds: float = 60.0
     back_off: BackOff = field(default_factory=BackOff)

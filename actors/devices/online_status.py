@@ -53,7 +53,7 @@ class OnlineStatus:
         self._seen = False
         """A message came since the last tick."""
         self._silent_ticks = 0
-        """Since a tick before which a message had come."""
+        """Ticks in a row before which no message came."""
         self._announced_at = 0.0
         self.status = "offline"
         """"online", "offline" or "unknown"."""

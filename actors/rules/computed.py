@@ -83,14 +83,14 @@ class UsedNames(msgspec.Struct, frozen=True, gc=False):
     """Those that the device may have, if neither has."""
 
 
-def used_names(names: Iterable[str]) -> UsedNames:
-    """Return the variables with these names."""
+def used_names(names: Iterable[str], *, of_last: bool = True, of_device: bool = True) -> UsedNames:
+    """Return the variables with these names, and whether the last position and the device may have them."""
     each = sorted(set(names))
     others = [name for name in each if name not in _FIELDS]
     return UsedNames(
         tuple((name, _FIELDS[name]) for name in each if name in _FIELDS),
-        tuple(name for name in others if name.startswith("last")),
-        tuple(name for name in others if name != SECRET_KEY),
+        tuple(name for name in others if of_last and name.startswith("last")),
+        tuple(name for name in others if of_device and name != SECRET_KEY),
     )
 
 
@@ -102,7 +102,7 @@ def variables_of(used: UsedNames, attributes: Mapping[str, object], position: Po
 def _elsewhere(used: UsedNames, last: Position | None, device: Device | None) -> dict[str, object]:
     """Return the variables that the last position and the device have."""
     found: dict[str, object] = {}
-    if device is not None and device.attributes:
+    if device is not None and used.of_device:
         found = {name: device.attributes[name] for name in used.of_device if name in device.attributes}
     if last is not None and used.of_last:
         named = _with_last(last)

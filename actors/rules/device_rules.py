@@ -96,11 +96,16 @@ class DeviceRules(msgspec.Struct, frozen=True, gc=False):
 
     def __post_init__(self) -> None:
         """Set what follows from the computed attributes once, not for each position."""
+        settings = self.settings
         for field, compiled in (
             ("early_computed_names", self.early_computed),
             ("computed_names", self.computed),
         ):
-            used = used_names(name for each in compiled for name in each.expression.names)
+            used = used_names(
+                (name for each in compiled for name in each.expression.names),
+                of_last=settings.processing_computed_attributes_last_attributes,
+                of_device=settings.processing_computed_attributes_device_attributes,
+            )
             msgspec.structs.force_setattr(self, field, used)
 
     @property

@@ -151,8 +151,8 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
             rules.computed_names,
             attributes,
             position,
-            latest if settings.processing_computed_attributes_last_attributes else None,
-            context.device if settings.processing_computed_attributes_device_attributes else None,
+            latest,
+            context.device,
             context.work_here,
         )
         if fields:
@@ -208,15 +208,15 @@ def _compute_early(
 
     They are put into `attributes`, which are those of the report. Fields are replaced in the report.
     """
-    rules, settings = context.rules, context.rules.settings
+    rules = context.rules
     used = rules.early_computed_names
     fields, failures = compute_values(
         rules.early_computed,
         used,
         attributes,
         _position_sent(report, context) if used.fields else None,
-        latest if settings.processing_computed_attributes_last_attributes else None,
-        context.device if settings.processing_computed_attributes_device_attributes else None,
+        latest,
+        context.device,
         context.work_here,
     )
     if not fields:
