@@ -38,7 +38,7 @@ class WatchedSocket(Protocol):
     read_bytes: int
     """Largest number of bytes to read at once."""
     reader: Reader
-    """Gets the bytes of each read."""
+    """Gets the bytes of each read; one that ignores them once the socket is closed."""
     mask: int
     """The events that the hub polls it for; the hub's own, 0 before."""
 
@@ -101,6 +101,9 @@ class Hub:
                     await trio.sleep(GATHER_SECONDS)
                     turn = epoll.poll(0, TURN_SOCKETS)
             began = trio.current_time()
+            # All are read before the first is processed: otherwise the code of the kernel and that of the
+            # server would displace each other from the processor's caches at each socket.
+            received: list[tuple[WatchedSocket, bytes]] = []
             for descriptor, events in turn:
                 watched = sockets.get(descriptor)
                 if watched is None:  # closed by an earlier socket of this turn
@@ -116,9 +119,12 @@ class Hub:
                     watched.close(f"connection lost: {error.strerror or error}")
                     continue
                 if data:
-                    watched.reader.on_data(data)
+                    received.append((watched, data))
                 else:
                     watched.close("closed by the device")
+            for watched, data in received:
+                # Nobody's, if it was closed by an earlier socket of this turn.
+                watched.reader.on_data(data)
 
 
 class HubActor(Actor[Never]):

@@ -131,6 +131,31 @@ async def test_a_socket_closed_by_the_server_ends_once_and_is_unwatched(hub, pai
     theirs.close()
 
 
+async def test_what_was_read_from_a_socket_that_another_of_the_turn_has_closed_is_nobodys(nursery, pairs):
+    hub = Hub()
+    readers = [Reader(DeviceSocket(ours, hub=hub)) for ours, _ in pairs[:2]]
+
+    def close_the_other(reader, other):
+        def on_data(data):
+            reader.received += data
+            other.device_socket.close("told so")
+
+        return on_data
+
+    for reader, other in (readers, reversed(readers)):
+        reader.on_data = close_the_other(reader, other)
+    for _, theirs in pairs[:2]:
+        theirs.sendall(b"now")
+    # Both are ready when the hub begins, so that one turn reads both.
+    nursery.start_soon(hub.run)
+    with trio.fail_after(120):
+        while not any(reader.ended for reader in readers):
+            await trio.sleep(0.01)
+    await trio.sleep(0.05)
+    assert sorted(reader.received for reader in readers) == [b"", b"now"]
+    assert [reader.ended for reader in readers].count(True) == 1
+
+
 async def test_a_socket_that_has_ended_before_it_is_watched_says_so_at_once(hub, pairs):
     device_socket = DeviceSocket(pairs[0][0], hub=hub)
     device_socket.close("too early")
