@@ -1,5 +1,7 @@
 """How far a device came."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,6 +49,35 @@ def test_distance_adds_up():
     found = added(PositionReport({}, latitude=1, longitude=1.0001), last)
     assert found["distance"] == pytest.approx(111_302.5, abs=1)
     assert found["totalDistance"] == pytest.approx(500.5 + found["distance"])
+
+
+@given(latitudes, longitudes, st.floats(-0.02, 0.02), st.floats(-0.02, 0.02))
+def test_short_distances_are_those_of_the_great_circle(latitude, longitude, up, right):
+    to, along = min(90.0, max(-90.0, latitude + up)), longitude + right
+    last = Position(latitude=latitude, longitude=longitude)
+    found = added(PositionReport({}, valid=True, latitude=to, longitude=along), last)["distance"]
+    expected = great_circle(latitude, longitude, to, along) if latitude or longitude else 0.0
+    assert found == pytest.approx(expected, abs=0.00501)
+    assert found == round(found, 2)
+
+
+@pytest.mark.parametrize(
+    ("total", "travelled", "expected"),
+    [
+        (0.1, 0.2, 0.3),
+        (0.0, 0.014999, 0.01),
+        (0.0, -7.128, -7.13),
+        (999_999_999_999.99, 0.02, 1_000_000_000_000.01),
+        (7e13, 1.0, 70_000_000_000_001.0),
+        (1e300, 1.0, 1e300),
+        (math.inf, 1.0, math.inf),
+        (5, 7, 12.0),
+    ],
+)
+def test_totals_have_two_decimals_as_long_as_they_can(total, travelled, expected):
+    last = Position(latitude=1, longitude=1, attributes={"totalDistance": total})
+    found = added(PositionReport({"distance": travelled}, latitude=2, longitude=2), last)
+    assert found == {"distance": travelled, "totalDistance": expected}
 
 
 def test_what_the_device_counted_itself_is_taken():
