@@ -6,6 +6,7 @@ A valid value costs one encoding and one search; only values that PostgreSQL wou
 import msgspec
 
 _encode = msgspec.json.Encoder().encode
+_BACKSLASH = ord("\\")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _MAX_DEPTH = 64
 """Values nested more deeply are replaced by null."""
@@ -17,8 +18,9 @@ def json_bytes(value: object) -> bytes:
         encoded = _encode(value)
     except (UnicodeError, OverflowError, TypeError, RecursionError, ValueError):
         return _encode(_cleaned(value, 0))
-    # Either a NUL or an escaped backslash before "u0000": the traversal distinguishes them.
-    if b"\\u0000" in encoded:
+    # Either a NUL or an escaped backslash before "u0000": the traversal distinguishes them. Few values have a
+    # backslash at all, and to look for a byte by its number takes a twentieth of the time.
+    if _BACKSLASH in encoded and b"\\u0000" in encoded:
         return _encode(_cleaned(value, 0))
     return encoded
 

@@ -34,12 +34,14 @@ COLUMNS = (
 # The column count, then length and value of five int64, six doubles and two Booleans.
 _FIXED = struct.Struct(">h" + "iq" * 5 + "id" * 6 + "i?" * 2)
 _LENGTH = struct.Struct(">i")
+_JSONB = struct.Struct(">iB")
+"""The length of a jsonb value, and the version of its format, which counts as a byte of it."""
+_JSONB_VERSION = 1
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _TRAILER = b"\xff\xff"
 _NULL = b"\xff\xff\xff\xff"
 _NO_LOCATION = _NULL * 3
 """The address, network and geofence columns of most rows."""
-_JSONB = b"\x01"
 _INT8_OID = 20
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 """PostgreSQL stores timestamps as microseconds since 2000."""
@@ -103,8 +105,7 @@ def pack_row(position: Position, attributes: bytes | None = None) -> bytes:
         )
         + protocol
         + location
-        + _LENGTH.pack(len(attributes) + 1)
-        + _JSONB
+        + _JSONB.pack(len(attributes) + 1, _JSONB_VERSION)
         + attributes
     )
 
@@ -128,7 +129,7 @@ def _pack_location(position: Position) -> bytes:
         parts.append(_NULL)
     else:
         network = json_bytes(position.network)
-        parts += [_LENGTH.pack(len(network) + 1), _JSONB, network]
+        parts += [_JSONB.pack(len(network) + 1, _JSONB_VERSION), network]
     ids = position.geofence_ids
     if ids is None:
         parts.append(_NULL)
