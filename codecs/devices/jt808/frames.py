@@ -26,6 +26,8 @@ _LOCK_IDS = 0x55
 _ANSWER_WANTED = 0x8000
 _E7_ESCAPES = ((b"\xe6", b"\xe6\x01"), (b"\xe7", b"\xe6\x02"), (b"\x3e", b"\x3e\x01"), (b"\x3d", b"\x3e\x02"))
 """Bytes that are escaped between the delimiters E7, in this order, and their escapes."""
+_DELIMITER, _ESCAPE = 0x7E, 0x7D
+"""As integers, since `in` finds an integer in bytes several times as fast as one byte."""
 _PACKET = Struct(">HH")
 _SUBPACKAGED = 0x2000
 _MODERN = 0x4000
@@ -151,7 +153,7 @@ def decode_frame(escaped: bytes, *, is_e7: bool = False) -> Frame:
     content = escaped
     if is_e7:
         content = unescape_e7(escaped)
-    elif b"}" in escaped:
+    elif _ESCAPE in escaped:
         # In this order two replacements equal one pass from left to right.
         content = escaped.replace(b"}\x02", b"~").replace(b"}\x01", b"}")
     if xor8(content):
@@ -250,7 +252,7 @@ def add_framing(content: bytes) -> bytes:
 
 def delimited(content: bytes) -> bytes:
     """Return header, body and check byte, escaped, between delimiters."""
-    if b"}" in content or b"~" in content:
+    if _ESCAPE in content or _DELIMITER in content:
         content = content.replace(b"}", b"}\x01").replace(b"~", b"}\x02")
     return b"~" + content + b"~"
 
