@@ -247,14 +247,14 @@ def encode_lock_frame(identity: Identity, message_id: int, serial: int, body: by
 
 def add_framing(content: bytes) -> bytes:
     """Return header and body with check byte, escaped, between delimiters."""
-    return delimited(content + xor8(content).to_bytes(1, "big"))
+    return b"~" + escaped(content + xor8(content).to_bytes(1, "big")) + b"~"
 
 
-def delimited(content: bytes) -> bytes:
-    """Return header, body and check byte, escaped, between delimiters."""
+def escaped(content: bytes) -> bytes:
+    """Return bytes as they stand between two delimiters."""
     if _ESCAPE in content or _DELIMITER in content:
         content = content.replace(b"}", b"}\x01").replace(b"~", b"}\x02")
-    return b"~" + content + b"~"
+    return content
 
 
 def add_e7_framing(content: bytes) -> bytes:

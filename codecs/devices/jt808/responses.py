@@ -12,10 +12,10 @@ from motorpool.codecs.checksums import xor8
 from motorpool.codecs.devices.jt808.attachments import FILE_END_RESPONSE
 from motorpool.codecs.devices.jt808.frames import (
     Identity,
-    delimited,
     encode_frame,
     encode_head,
     encode_lock_frame,
+    escaped,
 )
 from motorpool.codecs.reports import Receipt
 
@@ -74,11 +74,10 @@ class ResponseEncoder:
     def expect(self, identity: Identity, key: int) -> None:
         """Keep the identity, with its key, that the next receipts probably belong to."""
         self._identity, self._identity_key = identity, key
-        self._head = (
-            b"" if identity.is_e7 else encode_head(identity, GENERAL_RESPONSE, 0, _GENERAL_BYTES)[:-2]
-        )
-        """The head of 0x8001 up to its serial; empty between the delimiters E7."""
-        self._check = xor8(self._head)
+        head = b"" if identity.is_e7 else encode_head(identity, GENERAL_RESPONSE, 0, _GENERAL_BYTES)[:-2]
+        self._head = b"" if identity.is_e7 else b"~" + escaped(head)
+        """The head of 0x8001 up to its serial, escaped behind a delimiter; empty for frames between E7."""
+        self._check = xor8(head)
 
     def next_serial(self) -> int:
         """Return the next serial: 0 to 65535, wrapping."""
@@ -88,10 +87,10 @@ class ResponseEncoder:
 
     def accept(self, receipt: Receipt) -> bytes:
         """Return the response of success to the message of the receipt."""
-        if isinstance(receipt, bytes):
+        if not isinstance(receipt, int):
+            assert isinstance(receipt, bytes)
             identity = Identity.from_key(int.from_bytes(receipt[:_KEY_BYTES], "big"))
             return encode_frame(identity, FILE_END_RESPONSE, self.next_serial(), receipt[_KEY_BYTES:])
-        assert isinstance(receipt, int)
         kind = receipt >> _KIND_SHIFT & 0xFF
         if kind == GENERAL:
             return self._general(receipt, DONE)
@@ -125,16 +124,18 @@ class ResponseEncoder:
 
     def _general(self, receipt: int, result: int) -> bytes:
         """Append to the head what differs: nearly every message is answered so."""
-        identity = self._identity_of(receipt)
+        if receipt >> IDENTITY_SHIFT != self._identity_key:
+            self._identity_of(receipt)
         serial = self._serial
         self._serial = serial + 1 & 0xFFFF
-        answered, answered_id = receipt & 0xFFFF, receipt >> 16 & 0xFFFF
+        message = receipt & 0xFFFF_FFFF
+        answered, answered_id = message & 0xFFFF, message >> 16
         if not self._head:
             body = pack(">HHB", answered, answered_id, result)
-            return encode_frame(identity, GENERAL_RESPONSE, serial, body)
+            return encode_frame(self._identity, GENERAL_RESPONSE, serial, body)
         words = serial ^ answered ^ answered_id
         check = self._check ^ words >> 8 ^ words & 0xFF ^ result
-        return delimited(self._head + _GENERAL.pack(serial, answered, answered_id, result, check))
+        return self._head + escaped(_GENERAL.pack(serial, answered, answered_id, result, check)) + b"~"
 
     def _identity_of(self, receipt: int) -> Identity:
         key = receipt >> IDENTITY_SHIFT

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.codecs.devices.jt808.frames import Identity, decode_frame, new_framer
+from motorpool.codecs.devices.jt808.frames import Identity, decode_frame, encode_frame, new_framer
 from motorpool.codecs.devices.jt808.responses import (
     IDENTITY_SHIFT,
     MEDIA,
@@ -30,6 +30,25 @@ def test_the_general_response_repeats_serial_and_id_in_the_form_of_the_message(i
     (frame,) = frames(ResponseEncoder().accept(receipt(identity, message_id, serial)))
     assert (frame.message_id, frame.phone, frame.is_2019) == (0x8001, identity.phone, identity.is_2019)
     assert frame.body == serial.to_bytes(2, "big") + message_id.to_bytes(2, "big") + b"\0"
+
+
+BYTES = st.sampled_from(b"\x13\x7d\x7e\xe7\0")
+IDENTITIES = st.one_of(
+    st.builds(Identity, st.lists(BYTES, min_size=size, max_size=size).map(bytes), st.just(new), st.just(e7))
+    for size, new, e7 in ((6, False, False), (10, True, False), (7, False, True))
+)
+WORDS = st.one_of(st.integers(0, 65535), st.sampled_from((0x7D7E, 0x7E00, 0x007D, 0x7D01)))
+
+
+@given(st.lists(st.tuples(IDENTITIES, WORDS, WORDS), max_size=6), st.integers(0, 300), st.integers(0, 3))
+def test_the_general_response_is_the_frame_of_its_body_whatever_has_to_be_escaped(messages, first, result):
+    answers = ResponseEncoder()
+    for _ in range(first):
+        answers.next_serial()
+    for number, (identity, message_id, serial) in enumerate(messages):
+        body = serial.to_bytes(2, "big") + message_id.to_bytes(2, "big") + bytes((result,))
+        answer = answers.refuse(receipt(identity, message_id, serial), result)
+        assert answer == encode_frame(identity, 0x8001, first + number & 0xFFFF, body)
 
 
 def test_serials_of_responses_are_consecutive_and_wrap():
