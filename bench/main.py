@@ -37,6 +37,7 @@ INTERRUPTED = 130
 _OPTIONS_OF = {
     "ramp": ("ingest",),
     "rules": ("ingest",),
+    "nodes": ("ingest",),
     "udp": ("ingest",),
     "protocol": ("ingest", "trips"),
     "kinds": ("trips",),
@@ -108,6 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="ingest: also trackers of this one beside JT/T 808, such as teltonika; trips: osmand or jt808",
     )
+    parser.add_argument("--nodes", type=_count, help="ingest: processes of each server (default 1)")
     parser.add_argument("--udp", action="store_true", help="ingest --protocol: by datagrams")
     parser.add_argument("--seed", type=int, default=1, help="seed of fuzz, drills and days (default 1)")
     parser.add_argument(
@@ -191,6 +193,7 @@ def run(args: argparse.Namespace) -> int:
         soak_sockets=args.soak_sockets,
         rules=args.rules,
         protocol=args.protocol,
+        nodes=args.nodes or 1,
         udp=args.udp,
         seed=args.seed,
         drills=args.drills,
@@ -299,6 +302,8 @@ def _problem(args: argparse.Namespace, chosen: Sequence[str]) -> str | None:
         return f"{', '.join(others)} cannot measure another server; --server is for {', '.join(foreign)}"
     if args.baseline and (args.server or not baseline.PAGE.exists()):
         return "the baseline is of servers that the bench starts, and kept in a checkout of the repository"
+    if args.nodes and args.server:
+        return "--nodes is of servers that the bench starts"
     if args.udp and not args.protocol:
         return "--udp is of --protocol"
     for name, scenarios in _OPTIONS_OF.items():

@@ -36,6 +36,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `ingest` also measures devices with geofences, computed attributes and all other rules."""
     protocol: str | None = None
     """Another one that `ingest` measures beside JT/T 808, or the one by which `trips` sends."""
+    nodes: int = 1
+    """Processes of each server that `ingest` starts."""
     udp: bool = False
     """Whether that one's devices send datagrams."""
     seed: int = 1

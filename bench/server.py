@@ -96,7 +96,9 @@ class Server(MeasuredServer):
     is_own = True
     email = EMAIL
 
-    def __init__(self, start: Callable[[], ServerProcess], folder: Path, port: int, database: str) -> None:
+    def __init__(
+        self, start: Callable[[], ServerProcess], folder: Path, port: int, database: str, nodes: int = 1
+    ) -> None:
         self._start = start
         self.process = start()
         self.folder = folder
@@ -106,6 +108,7 @@ class Server(MeasuredServer):
         """Of its device ports; the HTTP port has the same number."""
         self.password = ""
         self._database = database
+        self._nodes = nodes
 
     def port(self, protocol: str) -> int:
         """Return the port for devices of a protocol."""
@@ -122,16 +125,24 @@ class Server(MeasuredServer):
         return (self.folder / LOG_FILE).read_text(encoding="utf-8", errors="replace")
 
     def cpu_seconds(self) -> float:
-        """Return the CPU of the server process, without PostgreSQL."""
-        return machine.cpu_seconds(self.process.pid)
+        """Return the CPU of the server processes, without PostgreSQL."""
+        return sum(map(machine.cpu_seconds, self._pids()))
 
     def waiting_seconds(self) -> float:
-        """Return the time in which the server waited for a core."""
-        return machine.waiting_seconds(self.process.pid)
+        """Return the time in which the server processes waited for a core."""
+        return sum(map(machine.waiting_seconds, self._pids()))
 
     def resident_bytes(self) -> int:
-        """Return the memory of the server process, without PostgreSQL."""
-        return machine.resident_bytes(self.process.pid)
+        """Return the memory of the server processes, without PostgreSQL."""
+        return sum(map(machine.resident_bytes, self._pids()))
+
+    def _pids(self) -> list[int]:
+        """Return the server process, or with several nodes their supervisor and what it has started."""
+        pid = self.process.pid
+        if self._nodes == 1:
+            return [pid]
+        database = self._postmaster()
+        return [pid, *(each for each in machine.children(pid) if each != database)]
 
     def database_cpu_seconds(self) -> float:
         """Return the CPU of all running processes of the embedded PostgreSQL; NaN if it has another."""
@@ -273,7 +284,8 @@ def run_server(
         folder = Path(name)
         # PostgreSQL may run as another user, who must be able to enter the folder.
         folder.chmod(0o755)
-        port = free_server_port(int((settings or {}).get("MOTORPOOL_NODES", "1")))
+        nodes = int((settings or {}).get("MOTORPOOL_NODES", "1"))
+        port = free_server_port(nodes)
         password = secrets.token_urlsafe(12)
         environment = {key: value for key, value in os.environ.items() if not key.startswith("MOTORPOOL_")}
         environment |= {
@@ -289,7 +301,7 @@ def run_server(
             **(settings or {}),
         }
         database = environment.get("MOTORPOOL_DATABASE", _EMBEDDED)
-        server = Server(lambda: start(folder, environment), folder, port, database)
+        server = Server(lambda: start(folder, environment), folder, port, database, nodes)
         server.password = password
         try:
             server.await_health()

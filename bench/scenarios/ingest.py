@@ -46,7 +46,8 @@ def run(options: Options, summary: Summary, step: Step) -> None:
     summary.add(NAME, "echo", echo.rate, "messages/s")
     summary.note_client("echo", echo.result.cpu_share)
     with ExitStack() as stack:
-        server = stack.enter_context(open_server(options, run_server))
+        nodes = {"MOTORPOOL_NODES": str(options.nodes)}
+        server = stack.enter_context(open_server(options, partial(run_server, nodes)))
         phones = server.phones("131", options.terminals)
         stack.enter_context(known_devices(server, phones))
         if isinstance(server, Server):
@@ -70,7 +71,8 @@ def run(options: Options, summary: Summary, step: Step) -> None:
             _compare_protocol(options, summary, server, options.protocol, seconds / 2, step)
         if options.rules:
             step("configuring rules")
-            with_rules = stack.enter_context(run_server({"MOTORPOOL_QUOTAS_DEVICE_GEOFENCES": "1000"}))
+            settings = {**nodes, "MOTORPOOL_QUOTAS_DEVICE_GEOFENCES": "1000"}
+            with_rules = stack.enter_context(run_server(settings))
             _compare(options, summary, server, with_rules, seconds / 2, step)
 
 

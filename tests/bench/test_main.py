@@ -90,6 +90,7 @@ def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(main.PASSWORD, raising=False)
     assert main.run(parse("ear", *words.split(), "--kinds", "van, refuse truck")) == 0
     assert main.run(parse("ear")) == 0
+    assert main.run(parse("ear", "--nodes", "3")) == 0
     assert asked == [
         Options(
             seconds=2,
@@ -118,6 +119,7 @@ def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
             vehicles=19,
         ),
         Options(),
+        Options(nodes=3),
     ]
 
 
@@ -256,6 +258,7 @@ def test_a_scenario_that_cannot_be_measured_does_not_stop_the_others(
         ("good", "--database-pid", "5"),
         ("good", "--ramp"),
         ("good", "--udp"),
+        ("good", "--nodes", "2"),
         ("good", "--kinds", "van"),
         ("good", "--json", "/nowhere/run.json"),
         ("good", "--html", "/"),

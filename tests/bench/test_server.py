@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from motorpool.bench import machine
 from motorpool.bench.options import BenchError
 from motorpool.bench.server import EMAIL, run_server
 
@@ -31,6 +32,16 @@ def test_a_server_runs_with_an_administrator_and_is_taken_down_again(monkeypatch
         assert [durable[name] for name in ("fsync", "full_page_writes", "synchronous_commit")] == ["on"] * 3
     assert server.process.returncode == 0
     assert not server.folder.exists()
+
+
+def test_cpu_and_memory_of_several_processes_are_counted_together() -> None:
+    with run_server({"MOTORPOOL_NODES": "2"}) as server:
+        supervisor = server.process.pid
+        assert server.resident_bytes() > 2.5 * machine.resident_bytes(supervisor)
+        assert server.cpu_seconds() > machine.cpu_seconds(supervisor)
+        # That of PostgreSQL, which the supervisor has started as well, is counted apart.
+        counted = machine.tree_cpu_seconds(supervisor) - server.cpu_seconds()
+        assert 0 < counted < machine.tree_cpu_seconds(supervisor) / 2
 
 
 def test_a_server_that_does_not_start_is_reported_with_its_last_line_and_its_log_kept(
