@@ -150,7 +150,7 @@ def rebuild_drive(points: Iterable[Position]) -> DriveState:
     scratch.insert(table, "\n    def stored_on(", "    drive: DriveState = DriveState()\n")
     call = "    drives, drive = drive_events(position, state.drive)\n    found += drives\n"
     scratch.insert(table, "    day = position.fix_time.toordinal()\n", call)
-    scratch.insert(table, ")\n    return PositionEvents(tuple(found), state,", ", drive")
+    scratch.insert(table, ")\n    return FoldResult(position, known + tuple(found), state,", ", drive")
     scratch.insert(table, "3 * settings.report_trip_min_duration", "LONG_SECONDS, ")
     scratch.insert(table, "    )\n\n\ndef _inputs(", "        drive=rebuild_drive(inputs),\n")
     scratch.insert("actors/rules/event_types.py", '    "maintenance",\n', '    "longDrive",\n')

@@ -14,9 +14,14 @@ def is_engine_on(attributes: Mapping[str, Any], charging_voltage: float = 0.0) -
     of other types tell nothing.
     """
     rpm, ignition = attributes.get("rpm"), attributes.get("ignition")
+    if ignition is not True and ignition is not False:
+        ignition = None
+    if rpm is None and (ignition is not None or not charging_voltage):
+        # As of most devices.
+        return ignition
     return engine_state(
         None if rpm is None else read_finite(rpm),
-        ignition if ignition is True or ignition is False else None,
+        ignition,
         read_finite(attributes.get("power")) if charging_voltage else None,
         charging_voltage,
     )

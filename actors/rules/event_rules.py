@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from motorpool.actors.rules.alarms import alarm_events
+from motorpool.actors.rules.computed import Failures
 from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.driver_change import driver_events
 from motorpool.actors.rules.driving_behaviour import behaviour_events
@@ -38,6 +39,7 @@ from motorpool.actors.rules.trip_detection import (
     WINDOW_SPANS,
     TrackPoint,
     TripState,
+    follow,
     is_within,
     track_point,
 )
@@ -75,16 +77,21 @@ NOTHING_STORED: Final = FoldState()
 """The state of all devices without positions."""
 
 
-class PositionEvents(msgspec.Struct, frozen=True, gc=False):
-    """What the rules made of a position."""
+class FoldResult(msgspec.Struct, frozen=True, gc=False):
+    """What one report amounts to."""
 
+    position: Position | None
+    """To be stored, with id 0; None if it was dropped by a filter."""
     events: tuple[Event, ...]
+    """To be stored in the same transaction, those first that the report itself stands for."""
     state: FoldState
-    """That after the position."""
-    point: TrackPoint | None
-    """The position as the trip machine keeps it; None for a position without a known location."""
+    """What the next report is folded onto."""
+    failures: Failures = ()
+    """Computed attributes that failed; the position is without them."""
+    point: TrackPoint | None = None
+    """The position as the trip machine keeps it; None if it keeps nothing."""
     dated_back: tuple[tuple[Event, TrackPoint], ...] = ()
-    """Those of `events` that belong to an earlier position, or to this one, with the point of that."""
+    """Those of `events` that belong to the position of a point, which may be an earlier one."""
 
 
 def late_events_of(position: Position, known: Sequence[Event]) -> tuple[Event, ...]:
@@ -102,11 +109,12 @@ def late_events_of(position: Position, known: Sequence[Event]) -> tuple[Event, .
 
 
 def events_of_implausible(
-    position: Position, state: FoldState, rules: DeviceRules, *, known: Sequence[Event] = ()
-) -> PositionEvents:
-    """Return the events of a position where the device cannot be.
+    position: Position, state: FoldState, rules: DeviceRules, known: tuple[Event, ...] = ()
+) -> FoldResult:
+    """Return what comes of a position where the device cannot be.
 
-    Beside those of a late one they are its alarms, since the next position may not tell of them any more.
+    Its events are those of a late one and those of its alarms, since the next position may not tell of them
+    any more.
     `known` are as for `events_of`.
     """
     found = list(late_events_of(position, known))
@@ -114,18 +122,17 @@ def events_of_implausible(
         ignore_duplicates = rules.settings.event_ignore_duplicate_alerts
         found += alarm_events(position, state.latest, ignore_duplicates=ignore_duplicates)
     trip = state.trip.doubting(track_point(position))
-    return PositionEvents(tuple(found), msgspec.structs.replace(state, trip=trip), None)
+    return FoldResult(position, known + tuple(found), msgspec.structs.replace(state, trip=trip))
 
 
 def events_of(
     position: Position,
     state: FoldState,
     rules: DeviceRules,
-    *,
-    known: Sequence[Event] = (),
+    known: tuple[Event, ...] = (),
     linked: Sequence[Position] | None = (),
-) -> PositionEvents:
-    """Return the events of a position that becomes the latest; `state` is that before it.
+) -> FoldResult:
+    """Return what comes of a position that becomes the latest; `state` is that before it.
 
     `known` are events that the report itself stands for; the rules do not repeat them. `linked` are the
     latest positions of the devices linked to this one, as far as they have any; None if they are not known.
@@ -163,10 +170,10 @@ def events_of(
     dated_back: tuple[tuple[Event, TrackPoint], ...] = ()
     if not position.outdated:
         point = track_point(position)
-        moves, trip = motion_events(position, point, trip, settings.trips)
-        if moves:
-            dated_back = tuple(moves)
-            found += [event for event, _ in moves]
+        trip, transitions = follow(trip, point, settings.trips)
+        if transitions:
+            dated_back = motion_events(transitions, position.device_id)
+            found += [event for event, _ in dated_back]
 
     if position.geofence_ids or (last is not None and last.geofence_ids):
         found += visit_events(position, last, rules.geofences, rules.calendars)
@@ -199,7 +206,7 @@ def events_of(
     day = position.fix_time.toordinal()
     stored_that_day = state.stored_that_day + 1 if day == state.day else 1
     state = FoldState(position, trip, day, stored_that_day, overspeed, near, sensors)
-    return PositionEvents(tuple(found), state, point, dated_back)
+    return FoldResult(position, known + tuple(found), state, (), point, dated_back)
 
 
 def window_start(latest: Position, settings: RuleSettings) -> datetime:

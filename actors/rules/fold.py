@@ -15,10 +15,15 @@ from motorpool.actors.rules.cell_networks import complete_network
 from motorpool.actors.rules.computed import Failures, compute_values
 from motorpool.actors.rules.device_rules import UNCONFIGURED, DeviceRules
 from motorpool.actors.rules.distance import add_distance, remove_distance
-from motorpool.actors.rules.event_rules import FoldState, events_of, events_of_implausible, late_events_of
+from motorpool.actors.rules.event_rules import (
+    FoldResult,
+    FoldState,
+    events_of,
+    events_of_implausible,
+    late_events_of,
+)
 from motorpool.actors.rules.filters import is_dropped
 from motorpool.actors.rules.geofence_index import EMPTY
-from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.actors.rules.sensor_events import put_state
 from motorpool.actors.rules.times import (
     ROLLOVER_AGE,
@@ -27,7 +32,6 @@ from motorpool.actors.rules.times import (
     override_times,
     unroll,
 )
-from motorpool.actors.rules.trip_detection import TrackPoint
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Device, Event, Position
 
@@ -52,23 +56,6 @@ class FoldContext(msgspec.Struct, frozen=True, gc=False):
     """The latest positions of the devices linked to this one, of those that have any; None: not known."""
     work_here: int | None = None
     """The work that computed attributes may take in this thread; None: that of their own limits."""
-
-
-class FoldResult(msgspec.Struct, frozen=True, gc=False):
-    """What one report amounts to."""
-
-    position: Position | None
-    """To be stored, with id 0; None if it was dropped by a filter."""
-    events: tuple[Event, ...]
-    """To be stored in the same transaction, those of the context first."""
-    state: FoldState
-    """What the next report is folded onto."""
-    failures: Failures = ()
-    """Computed attributes that failed; the position is without them."""
-    point: TrackPoint | None = None
-    """What the state keeps of the position, without its id; None if it keeps nothing."""
-    dated_back: tuple[tuple[Event, TrackPoint], ...] = ()
-    """Those of `events` that belong to the position of a point, which may be an earlier one."""
 
 
 def fold(report: PositionReport, state: FoldState, context: FoldContext) -> FoldResult:
@@ -139,12 +126,15 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         rules.calendar is not None and not rules.calendar.covers(fix_time, server_time)
     ):
         return FoldResult(None, context.events, state, failures)
-    is_implausible = replaces and not outdated and not _is_believed(position, state, settings)
+    ahead = (fix_time - server_time).total_seconds() if fix_time > server_time else 0.0
+    # Whether the device can be where it says (docs/events.md#implausible-positions).
+    is_implausible = replaces and not outdated and not state.trip.believes(position, ahead, settings.trips)
     if is_implausible:
         replaces = False
         attributes["implausible"] = True
         remove_distance(report, latest, attributes)
-    add_motion(report, latest, attributes, settings.event_motion_speed_threshold)
+    if "motion" not in attributes:
+        attributes["motion"] = place.speed > settings.event_motion_speed_threshold
     if rules.computed:
         fields, more = compute_values(
             rules.computed,
@@ -158,7 +148,13 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         if fields:
             position = msgspec.structs.replace(position, **fields)
         failures += more
-    _add_known(position, latest, rules)
+    if rules.driver_unique_id is not None:
+        attributes.setdefault("driverUniqueId", rules.driver_unique_id)
+    if latest is not None:
+        if settings.processing_copy_attributes:
+            copy_attributes(settings.processing_copy_attributes, latest, attributes)
+        if "hours" not in attributes:
+            add_hours(position, latest, settings.engine_charging_voltage)
     if is_implausible:
         attributes["implausible"] = True
     else:
@@ -166,39 +162,18 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         attributes.pop("implausible", None)
     known = context.events
     if replaces:
-        found = events_of(position, state, rules, known=known, linked=context.linked)
+        result = events_of(position, state, rules, known, context.linked)
         if rules.sensor_limits:
-            put_state(position.attributes, found.state.sensors, position)
-        return FoldResult(
-            position, known + found.events, found.state, failures, found.point, found.dated_back
-        )
+            put_state(attributes, result.state.sensors, position)
+        return msgspec.structs.replace(result, failures=failures) if failures else result
     if is_implausible:
-        found = events_of_implausible(position, state, rules, known=known)
-        events, state = found.events, found.state
+        result = events_of_implausible(position, state, rules, known)
+        events, state = result.events, result.state
     else:
-        events = late_events_of(position, known)
+        events = known + late_events_of(position, known)
     if fix_time.toordinal() == state.day and not is_future:
         state = msgspec.structs.replace(state, stored_that_day=state.stored_that_day + 1)
-    return FoldResult(position, known + events, state, failures)
-
-
-def _is_believed(position: Position, state: FoldState, settings: RuleSettings) -> bool:
-    """Whether the device can be where a position says (docs/events.md#implausible-positions)."""
-    fix_time, server_time = position.fix_time, position.server_time
-    ahead = (fix_time - server_time).total_seconds() if fix_time > server_time else 0.0
-    return state.trip.believes(position, ahead, settings.trips)
-
-
-def _add_known(position: Position, latest: Position | None, rules: DeviceRules) -> None:
-    """Add what is known from elsewhere: the linked driver, and what the latest position tells."""
-    attributes = position.attributes
-    if rules.driver_unique_id is not None:
-        attributes.setdefault("driverUniqueId", rules.driver_unique_id)
-    if latest is not None:
-        if rules.settings.processing_copy_attributes:
-            copy_attributes(rules.settings.processing_copy_attributes, latest, attributes)
-        if "hours" not in attributes:
-            add_hours(position, latest, rules.settings.engine_charging_voltage)
+    return FoldResult(position, events, state, failures)
 
 
 def _compute_early(
@@ -243,21 +218,6 @@ def _position_sent(report: PositionReport, context: FoldContext) -> Position:
         accuracy=report.accuracy,
         network=dict(report.network) if report.network is not None else None,
     )
-
-
-def add_motion(
-    report: PositionReport,
-    latest: Position | None,
-    attributes: dict[str, Any],
-    threshold: float = DEFAULTS.event_motion_speed_threshold,
-) -> None:
-    """Add `motion` unless the device sent it: whether it is faster than `threshold`, in knots.
-
-    A message without a location repeats the latest speed.
-    """
-    if "motion" not in attributes:
-        speed = report.speed if report.located else (latest.speed if latest is not None else 0.0)
-        attributes["motion"] = speed > threshold
 
 
 def is_latest(position: Position, latest: Position | None) -> bool:

@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from motorpool.actors.rules.trip_detection import (
     TrackPoint,
+    Transition,
     TripSettings,
     TripState,
-    advance,
+    follow,
     is_within,
     track_point,
 )
@@ -17,25 +18,20 @@ from motorpool.storage.records import Event, Position
 from motorpool.storage.rules.fold_rows import Motion
 
 
-def motion_events(
-    position: Position, point: TrackPoint, state: TripState, settings: TripSettings
-) -> tuple[list[tuple[Event, TrackPoint]], TripState]:
-    """Return events of starts and stops, each with the point to which it is dated back, and the new state."""
-    state, transitions = advance(state, point, settings, is_believed=True)
-    if not transitions:
-        return [], state
-    return [
+def motion_events(transitions: Iterable[Transition], device_id: int) -> tuple[tuple[Event, TrackPoint], ...]:
+    """Return the events of starts and stops of a device, each with the point to which it is dated back."""
+    return tuple(
         (
             Event(
                 type="deviceMoving" if transition.is_moving else "deviceStopped",
                 event_time=transition.point.fix_time,
-                device_id=position.device_id,
+                device_id=device_id,
                 position_id=transition.point.position_id,
             ),
             transition.point,
         )
         for transition in transitions
-    ], state
+    )
 
 
 def located_of(points: Iterable[Position]) -> list[Position]:
@@ -69,7 +65,7 @@ def rebuild_trip(
             continue
         before = state
         # Implausible ones from before the span that is read are missing.
-        state, transitions = advance(state, point, settings, is_believed=True, has_gaps=True)
+        state, transitions = follow(state, point, settings, has_gaps=True)
         if has_turned and transitions:
             # Positions before these told otherwise: there was no event.
             state = replace(state, is_moving=is_moving, anchor=anchor, elsewhere=before.elsewhere)

@@ -192,7 +192,7 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
         if not limit or window.first == window.end:
             return True
         newest = self.unsure or window.points[window.end - 1]
-        if ahead > newest.ahead + AHEAD and self.doubts < DOUBTS:
+        if ahead and ahead > newest.ahead + AHEAD and self.doubts < DOUBTS:
             return False
         return (
             is_reachable(newest, point, limit)
@@ -247,28 +247,28 @@ def track_point(position: Position) -> TrackPoint:
 
 
 def advance(
-    state: TripState,
-    point: TrackPoint,
-    settings: TripSettings,
-    *,
-    is_believed: bool = False,
-    has_gaps: bool = False,
+    state: TripState, point: TrackPoint, settings: TripSettings
 ) -> tuple[TripState, tuple[Transition, ...]]:
     """Return the state after `point`, and the transitions that it shows, in the order of their points.
 
     Points come in the order of their fix times; several may have the same. The point of a transition is
     `point` or one of the window, and its fix time is never before that of the transition before it.
-    `is_believed` says that `state.believes` has answered yes already, `has_gaps` that points may be missing
-    for which it answered no.
     """
+    # The same question as `fold` asks for all positions, before those that say nothing are left out.
+    if not state.believes(point, point.ahead, settings):
+        return state.doubting(point), _NONE
+    return follow(state, point, settings)
+
+
+def follow(
+    state: TripState, point: TrackPoint, settings: TripSettings, *, has_gaps: bool = False
+) -> tuple[TripState, tuple[Transition, ...]]:
+    """Do that for a point that `state.believes`; `has_gaps` says that others may be missing."""
     anchor, window, unsure = state.anchor, state.window, state.unsure
     if anchor is None or window.first == window.end:
         if point.is_nowhere:
             return state, _NONE
         return TripState(state.is_moving, anchor or point, Window((point,))), _NONE
-    # The same question as `fold` asks for all positions, before those that say nothing are left out.
-    if not (is_believed or state.believes(point, point.ahead, settings)):
-        return state.doubting(point), _NONE
     limits = settings.limits
     if not point.valid and (point.is_nowhere or _is_ignored(point, unsure or window[-1], limits)):
         return state, _NONE

@@ -1,8 +1,11 @@
 """Whether a device moves."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from motorpool.actors.rules.fold import add_motion
+from motorpool.actors.rules.event_rules import FoldState
+from motorpool.actors.rules.fold import FoldContext, fold
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Position
 
@@ -19,6 +22,5 @@ from motorpool.storage.records import Position
     ],
 )
 def test_motion_goes_by_the_speed_unless_the_device_knows_better(report, last, motion):
-    attributes = dict(report.attributes)
-    add_motion(report, last, attributes)
-    assert attributes["motion"] is motion
+    context = FoldContext(7, "jt808", datetime(2026, 6, 15, tzinfo=UTC))
+    assert fold(report, FoldState(last), context).position.attributes["motion"] is motion
