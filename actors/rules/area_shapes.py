@@ -80,6 +80,15 @@ class Circle:
         y, x = self.latitude, self.longitude
         return _boxes_around((y, x, y, x), self.radius)
 
+    def holds(self, box: Box) -> bool | None:
+        """Whether all points within a small box lie in it, or none; None: neither is known to be so."""
+        south, west, north, east = box
+        metres = great_circle(self.latitude, self.longitude, (south + north) / 2, (west + east) / 2)
+        reach = _reach(box)
+        if metres + reach <= self.radius:
+            return True
+        return False if metres - reach > self.radius else None
+
     @property
     def metres(self) -> float:
         """The radius."""
@@ -144,6 +153,21 @@ class Polygon:
         segment = edge_between(start, end)
         return any(edges.are_crossed(segment) for edges in self.parts)
 
+    def holds(self, box: Box) -> bool | None:
+        """Whether all points within a small box lie in it, or none; None: neither is known to be so.
+
+        Where either is, no segment within the box meets an edge. Points on its border may.
+        """
+        south, west, north, east = box
+        middle, centre = (south + north) / 2, (west + east) / 2
+        height, width = (north - south) / 2, (east - west) / 2
+        for edges in self.parts:
+            for x in edges.meridians(centre, width):
+                for least_y, most_y, least_x, most_x, _ in edges.near(middle, height):
+                    if least_y <= north and most_y >= south and least_x <= x + width and most_x >= x - width:
+                        return None
+        return self.contains(middle, centre)
+
     def boxes(self) -> list[Box]:
         """Return boxes that together contain it."""
         return [box for edges in self.parts for box in boxes_between(*edges.extent)]
@@ -189,6 +213,18 @@ class Corridor:
         for edge, moved in self._bands.pairs(segment, north, east):
             if _are_within(edge, moved, self.metres):
                 return True
+        return False
+
+    def holds(self, box: Box) -> bool | None:
+        """False if no point within a small box lies in it; None: that is not known."""
+        south, west, north, east = box
+        middle, centre = (south + north) / 2, (west + east) / 2
+        point = (middle, centre, middle, centre)
+        height, width = (north - south) / 2 + self._margins[0], (east - west) / 2 + self._margins[1]
+        most = self.metres + _reach(box)
+        for edge, (_, x, _, _) in self._bands.pairs(point, height, width):
+            if _metres_to_edge(edge, middle, x) * EXACTNESS <= most or not _is_small(edge):
+                return None
         return False
 
     def boxes(self) -> list[Box]:
@@ -284,6 +320,13 @@ def _is_small(edge: Edge) -> bool:
     """Whether distances to the edge have EXACTNESS: it is short, and not close to a pole."""
     y1, x1, y2, x2 = edge
     return -80 < y1 < 80 and abs(y2 - y1) < SMALL_DEGREES and abs(x2 - x1) < SMALL_DEGREES
+
+
+def _reach(box: Box) -> float:
+    """Return how far from the middle of a small box its points are at most, in metres, and a little more."""
+    south, west, north, east = box
+    shrink = math.cos(math.radians((south + north) / 2))
+    return METRES_PER_DEGREE * math.hypot((north - south) / 2, (east - west) / 2 * shrink) + SLACK
 
 
 def _turned(segment: Edge) -> Iterator[Edge]:

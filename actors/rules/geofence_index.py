@@ -1,13 +1,14 @@
 """Which of a set of geofences contain a point, and which a segment crosses (docs/geofences.md#index).
 
 Few geofences are tested by their boxes one by one; many are found by an R-tree of the boxes. What the boxes
-leave is tested exactly: few edges one by one, many in columns of numpy (`edge_columns`).
+leave is tested exactly: few edges one by one, many in columns of numpy (`edge_columns`). Beside the tree, it
+is remembered of small tiles of the earth which geofences contain all of them, and which are to be tested.
 """
 
 import math
 from collections.abc import Collection, Iterable, Sequence
 from itertools import compress
-from math import floor
+from math import floor, isfinite, nan
 from typing import Final
 
 import msgspec
@@ -24,6 +25,12 @@ LINEAR_BOXES: Final = 64
 """Most boxes that are tested one by one, which is faster than a query of the tree."""
 CELLS_A_DEGREE: Final = 100
 """Cells of a degree; what the tree finds for a cell is remembered, as vehicles stay in one for a while."""
+TILES_A_DEGREE: Final = 800
+"""Tiles of a degree, 140 m from south to north: a vehicle stays in one for several positions."""
+MAX_TILES: Final = 4096
+"""Limit of the tiles that are remembered for one set of geofences."""
+_TILES_IN_A_ROW: Final = 1 << 20
+"""More than there are around the earth, so that row and column make one number."""
 FEW_STEPS: Final = 128
 """Most edges of corridors that are tested one by one, which is faster than numpy."""
 MAX_CELLS: Final = 4096
@@ -67,6 +74,11 @@ class IndexedGeofence(msgspec.Struct, frozen=True):
         meets = self.area.is_crossed(start[:2], end[:2])
         return meets and not self.contains(*start) and not self.contains(*end)
 
+    @property
+    def has_all_altitudes(self) -> bool:
+        """Whether it has neither floor nor ceiling."""
+        return self.floor is None and self.ceiling is None
+
     def reaches(self, altitude: float, other: float) -> bool:
         """Whether an altitude between these two is not below the floor or above the ceiling."""
         if self.floor is not None and altitude < self.floor and other < self.floor:
@@ -96,10 +108,28 @@ def index_geofence(row: Geofence) -> IndexedGeofence | None:
     )
 
 
+class _Tile(msgspec.Struct, frozen=True, gc=False):
+    """What is known of a small part of the earth."""
+
+    south: float
+    west: float
+    north: float
+    east: float
+    inside: tuple[int, ...] = ()
+    """The ids of the geofences that contain all of it, at any altitude; in ascending order."""
+    near: tuple[IndexedGeofence, ...] = ()
+    """Those that have to be tested: the others neither contain a point of it nor have an edge there."""
+
+
+_UNSEEN: Final = _Tile(nan, nan, nan, nan)
+_SEEN_ONCE: Final = _Tile(nan, nan, nan, nan)
+"""What is remembered of a tile after one position there. It is examined at the second: many have only one."""
+
+
 class GeofenceIndex:
     """A set of geofences, indexed by where they are. Immutable; made once for each set."""
 
-    __slots__ = ("_boxes", "_geofences")
+    __slots__ = ("_boxes", "_geofences", "_tiles")
 
     def __init__(self, geofences: Iterable[IndexedGeofence] = ()) -> None:
         self._geofences = {geofence.id: geofence for geofence in geofences}
@@ -107,6 +137,8 @@ class GeofenceIndex:
         self._boxes: _Boxes | None = None
         if boxes:
             self._boxes = _Boxes([box for box, _ in boxes], [geofence for _, geofence in boxes])
+        self._tiles: dict[int, _Tile | None] | None = {} if len(boxes) > LINEAR_BOXES else None
+        """By row and column; None of a tile: nothing is known, since too much would have to be tested."""
 
     def __len__(self) -> int:
         return len(self._geofences)
@@ -123,9 +155,21 @@ class GeofenceIndex:
         if self._boxes is None or not -90 <= latitude <= 90:
             return []
         if not -180 <= longitude <= 180:
-            if not math.isfinite(longitude):
+            if not isfinite(longitude):
                 return []
             longitude = math.remainder(longitude, 360)
+        if self._tiles is not None:
+            tile = self._tile_at(latitude, longitude)
+            if tile is not None:
+                ids = [*tile.inside]
+                if tile.near:
+                    ids += [
+                        each.id
+                        for each in tile.near
+                        if each.area.contains(latitude, longitude) and each.reaches(altitude, altitude)
+                    ]
+                    ids.sort()
+                return ids
         found = self._boxes.meeting(latitude, longitude, latitude, longitude)
         if not found:
             return []
@@ -139,8 +183,17 @@ class GeofenceIndex:
         In ascending order; [] if there are none. The segment goes the shorter way round the earth. `inside`
         are ids of geofences that contain an end, as far as they are known.
         """
-        if self._boxes is None or not math.isfinite(sum(start + end)):
+        (y1, x1, z1), (y2, x2, z2) = start, end
+        if self._boxes is None or not isfinite(y1 + x1 + z1 + y2 + x2 + z2):
             return []
+        if self._tiles is not None:
+            number = floor(y2 * TILES_A_DEGREE) * _TILES_IN_A_ROW + floor(x2 * TILES_A_DEGREE)
+            tile = self._tiles.get(number)
+            # The way between two positions mostly lies in one tile.
+            if tile is not None and tile.south <= y1 < tile.north and tile.west <= x1 < tile.east:
+                ids = [each.id for each in tile.near if each.id not in inside and each.is_crossed(start, end)]
+                ids.sort()
+                return ids
         y1, x1, y2, x2 = edge_between(start[:2], end[:2])
         south, north = (y1, y2) if y1 < y2 else (y2, y1)
         west, east = (x1, x2) if x1 < x2 else (x2, x1)
@@ -152,6 +205,36 @@ class GeofenceIndex:
         if not found:
             return []
         return sorted([geofence.id for geofence in _crossed(found.values(), start, end)])
+
+    def _tile_at(self, latitude: float, longitude: float) -> _Tile | None:
+        """Return what is known of the tile of a point on Earth, in which there is a position now."""
+        assert self._tiles is not None
+        row, column = floor(latitude * TILES_A_DEGREE), floor(longitude * TILES_A_DEGREE)
+        number = row * _TILES_IN_A_ROW + column
+        # Some positions are processed in threads, which may clear the table at any moment.
+        tile = self._tiles.get(number, _UNSEEN)
+        if tile is _UNSEEN:
+            if len(self._tiles) >= MAX_TILES:
+                self._tiles.clear()
+            self._tiles[number] = _SEEN_ONCE
+            return None
+        if tile is _SEEN_ONCE:
+            tile = self._tiles[number] = self._examine(row, column)
+        return tile
+
+    def _examine(self, row: int, column: int) -> _Tile | None:
+        """Return what is known of a tile; None if too much would have to be tested for that."""
+        assert self._boxes is not None
+        # A little wider than the tile, as its borders are rounded.
+        south, west = (row - 0.01) / TILES_A_DEGREE, (column - 0.01) / TILES_A_DEGREE
+        box = south, west, south + 1.02 / TILES_A_DEGREE, west + 1.02 / TILES_A_DEGREE
+        found = {geofence.id: geofence for geofence in self._boxes.meeting(*box)}
+        if len(found) > LINEAR_BOXES or _are_many(found.values(), south, box[2]):
+            return None
+        held = [(geofence, geofence.area.holds(box)) for geofence in found.values()]
+        whole = [each.id for each, holds in held if holds and each.has_all_altitudes]
+        near = [each for each, holds in held if holds is None or (holds and not each.has_all_altitudes)]
+        return _Tile(*box, tuple(sorted(whole)), tuple(near))
 
 
 def prepare(geofences: Collection[IndexedGeofence]) -> None:
@@ -239,14 +322,20 @@ class _Boxes:
         """Return the geofences of the boxes that have a point in common with a box."""
         few = self._few
         if few is None:
-            cell = row, column = floor(south * CELLS_A_DEGREE), floor(west * CELLS_A_DEGREE)
-            # The way between two positions mostly lies in one cell.
-            if north * CELLS_A_DEGREE < row + 1 and east * CELLS_A_DEGREE < column + 1:
+            row = floor((south + north) * (CELLS_A_DEGREE / 2))
+            column = floor((west + east) * (CELLS_A_DEGREE / 2))
+            # The way between two positions mostly lies in one cell, or hardly out of it as tiles do.
+            if (
+                row - 0.005 < south * CELLS_A_DEGREE
+                and column - 0.005 < west * CELLS_A_DEGREE
+                and north * CELLS_A_DEGREE < row + 1.005
+                and east * CELLS_A_DEGREE < column + 1.005
+            ):
                 # Some positions are processed in threads, which may clear the table at any moment.
                 try:
-                    few = self._cells[cell]
+                    few = self._cells[row, column]
                 except KeyError:
-                    few = self._remember(cell)
+                    few = self._remember((row, column))
             if few is None:
                 geofences = self._geofences
                 return [geofences[place] for place in self._query(south, west, north, east)]

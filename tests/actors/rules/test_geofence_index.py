@@ -13,8 +13,15 @@ from hypothesis import strategies as st
 
 from motorpool.actors.rules import edge_columns, geofence_index
 from motorpool.actors.rules.area import read_area
-from motorpool.actors.rules.area_shapes import METRES_PER_DEGREE, Corridor
-from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex, IndexedGeofence, index_geofence
+from motorpool.actors.rules.area_shapes import METRES_PER_DEGREE, Corridor, Polygon
+from motorpool.actors.rules.geofence_index import (
+    EMPTY,
+    MAX_TILES,
+    TILES_A_DEGREE,
+    GeofenceIndex,
+    IndexedGeofence,
+    index_geofence,
+)
 from motorpool.storage.records import Geofence
 
 
@@ -205,6 +212,82 @@ def test_the_index_contains_what_testing_each_area_finds(crowd, way, fleet):
     one_by_one = [g.id for g in geofences if g.area.contains(latitude, wrapped)]
     with way:
         assert GeofenceIndex(geofences).containing(latitude, longitude) == one_by_one
+
+
+@given(
+    fleet=fleets(
+        st.one_of(
+            st.tuples(st.floats(-90, 90), st.floats(-180, 180)),
+            st.tuples(st.floats(-80, 80), st.sampled_from([-180.0, 179.9995, 180.0])),
+            st.tuples(st.sampled_from([-90.0, 89.999]), st.floats(-180, 180)),
+        ),
+        (0.0005, 0.003, 0.1, 80.0),
+    ),
+    limits=st.sampled_from([{}, {"floor": 10}, {"ceiling": 20}]),
+    places=st.lists(
+        st.tuples(st.floats(0, 3), st.floats(0, 3)) | st.tuples(st.integers(0, 3), st.integers(0, 3)),
+        min_size=6,
+        max_size=12,
+    ),
+)
+@settings(max_examples=200)
+def test_positions_in_known_tiles_have_the_geofences_that_testing_each_finds(fleet, limits, places):
+    rows, (latitude, longitude), _ = fleet
+    for row in rows[::2]:
+        row.attributes.update(limits)
+    geofences = [g for g in map(index_geofence, [*rows, *CROWD]) if g is not None]
+    index = GeofenceIndex(geofences)
+    south, west = (math.floor(degrees * TILES_A_DEGREE) for degrees in (latitude, longitude))
+    track = [((south + y) / TILES_A_DEGREE, (west + x) / TILES_A_DEGREE, 15.0) for y, x in places]
+    on_earth = [place for place in track if -90 <= place[0] <= 90 and -180 <= place[1] <= 180]
+    for place in (*on_earth, *on_earth):  # the tiles are known from the second time on
+        assert index.containing(*place) == [g.id for g in geofences if g.contains(*place)]
+    for start, end in itertools.product(on_earth, on_earth):
+        assert index.crossed(start, end) == [g.id for g in geofences if g.is_crossed(start, end)]
+
+
+@given(areas(points, (0.0005, 0.003, 0.1)), st.data())
+@settings(max_examples=300)
+def test_a_box_that_an_area_holds_lies_in_it_and_one_that_it_does_not_hold_beside_it(text, data):
+    area = read_area(text)
+    numbers = [float(word) for word in re.sub("[(),]", " ", text).split()[1:]]
+    south, west = data.draw(near((numbers[0], numbers[1]), data.draw(st.sampled_from([0.0, 0.002, 0.05]))))
+    box = south, west, south + 0.00125, west + 0.00125
+    # What is on its border is a matter of rounding.
+    among = st.tuples(st.floats(south + 1e-5, south + 0.00124), st.floats(west + 1e-5, west + 0.00124))
+    start, end = data.draw(among), data.draw(among)
+    holds = area.holds(box)
+    if holds is not None and max(start[0], end[0]) <= 90:
+        held = [area.contains(y, math.remainder(x, 360)) for y, x in (start, end)]
+        assert held == [holds, holds]
+        if not holds or area.__class__ is Polygon:
+            assert not area.is_crossed(start, end)
+
+
+def test_areas_hold_boxes_within_and_beside_them():
+    within, beside, across = (0, 0, 0.001, 0.001), (0.01, 0, 0.011, 0.001), (0, 0.005, 0.001, 0.006)
+    boxes = within, beside, across
+    for text, wanted in [
+        ("CIRCLE (0 0, 612)", [True, False, None]),
+        ("POLYGON ((-0.005 -0.0055, -0.005 0.0055, 0.005 0.0055, 0.005 -0.0055))", [True, False, None]),
+        ("LINESTRING (0 -0.1, 0 0.1)", [None, False, None]),
+    ]:
+        assert [read_area(text).holds(tuple(map(float, box))) for box in boxes] == wanted
+
+
+def test_what_lies_in_a_known_tile_is_not_tested_again():
+    index = index_of("POLYGON ((0 0, 0 1, 1 1, 1 0))", *(f"CIRCLE (-60 {n}, 10)" for n in range(100)))
+    assert [index.containing(0.5, 0.5) for _ in range(2)] == [[1], [1]]
+    with patch.object(Polygon, "contains", side_effect=AssertionError):
+        assert index.containing(0.5001, 0.5001) == [1]
+        assert index.crossed((0.5, 0.5, 0.0), (0.5001, 0.5001, 0.0)) == []
+
+
+def test_no_more_tiles_are_remembered_than_the_limit():
+    index = index_of(*(f"CIRCLE (-60 {n}, 10)" for n in range(100)))
+    for n in range(2 * MAX_TILES + 10):
+        index.containing(0.0, n / TILES_A_DEGREE)
+        assert len(index._tiles) <= MAX_TILES
 
 
 NO_EXTENT = re.compile(r"^CIRCLE .*, 0(\.0)?\)$")
