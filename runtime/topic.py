@@ -40,7 +40,7 @@ class Topic(Generic[T]):
     def __init__(self, name: str) -> None:
         self.name: Final = name
         self.is_followed = False
-        """Whether there are subscriptions, for publishers whose values are expensive to make."""
+        """Whether anybody receives the values, for publishers whose values are expensive to make."""
         self._values: list[T] = []
         self._end = 0  # values published while there were subscriptions; the place after the newest
         self._keep = 0
@@ -79,7 +79,7 @@ class Topic(Generic[T]):
     def forward(self, ref: Ref[M], wrap: Callable[[T], M]) -> "Forwarding[T]":
         """Tell `wrap(value)` to `ref` for each value; dropped and counted while its mailbox is full."""
         forwarding = Forwarding(self, ref, wrap)
-        self._forwardings = (*self._forwardings, forwarding)
+        self._hand_to((*self._forwardings, forwarding))
         return forwarding
 
     def listen(self, function: Callable[[T], object]) -> "Listener[T]":
@@ -88,14 +88,14 @@ class Topic(Generic[T]):
         The function neither waits nor publishes to the same topic. What it raises is logged.
         """
         listener = Listener(self, function)
-        self._forwardings = (*self._forwardings, listener)
+        self._hand_to((*self._forwardings, listener))
         return listener
 
     def close(self) -> None:
         """End all subscriptions, forwardings and listeners: nothing more will come."""
         for subscription in list(self._subscriptions):
             subscription.close()
-        self._forwardings = ()
+        self._hand_to(())
 
     def statistics(self) -> TopicStatistics:
         """Counts since the topic was made."""
@@ -110,9 +110,16 @@ class Topic(Generic[T]):
     def _values_from(self, place: int) -> list[T]:
         return self._values[place - self._end :]
 
+    def _hand_to(self, forwardings: "tuple[Forwarding[T] | Listener[T], ...]") -> None:
+        self._forwardings = forwardings
+        self.is_followed = bool(forwardings or self._subscriptions)
+
+    def _remove(self, forwarding: "Forwarding[T] | Listener[T]") -> None:
+        self._hand_to(tuple(each for each in self._forwardings if each is not forwarding))
+
     def _leave(self, subscription: "Subscription[T]") -> None:
         self._subscriptions.discard(subscription)
-        self.is_followed = bool(self._subscriptions)
+        self._hand_to(self._forwardings)
         if subscription in self._waiting:
             self._waiting.remove(subscription)
         self._keep = max((each.size for each in self._subscriptions), default=0)
@@ -240,7 +247,7 @@ class Forwarding(Generic[T]):
 
     def cancel(self) -> None:
         """Send nothing more."""
-        self._topic._forwardings = tuple(each for each in self._topic._forwardings if each is not self)
+        self._topic._remove(self)
 
     def _tell(self, value: T) -> None:
         try:
@@ -265,7 +272,7 @@ class Listener(Generic[T]):
 
     def cancel(self) -> None:
         """Stop calling the function."""
-        self._topic._forwardings = tuple(each for each in self._topic._forwardings if each is not self)
+        self._topic._remove(self)
 
     def _tell(self, value: T) -> None:
         try:

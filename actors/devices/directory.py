@@ -100,7 +100,7 @@ class Directory(Actor[DirectoryMessage]):
                 assert_never(message)
 
     def _positions_stored(self, stored: Sequence[Position]) -> None:
-        latest, last_update, unsaved = self._latest, self._last_update, self._unsaved
+        latest, last_update = self._latest, self._last_update
         touched: dict[int, None] = {}
         for position in stored:
             device_id = position.device_id
@@ -109,8 +109,8 @@ class Directory(Actor[DirectoryMessage]):
             known_update = last_update.get(device_id)
             if known_update is None or position.server_time > known_update:
                 last_update[device_id] = position.server_time
-            unsaved.add(device_id)
             touched[device_id] = None
+        self._unsaved.update(touched)
         self._publish_statuses(touched)
 
     def _positions_addressed(self, addressed: Sequence[Position]) -> None:
@@ -151,9 +151,10 @@ class Directory(Actor[DirectoryMessage]):
             self._publish_statuses(shown)
 
     def _publish_statuses(self, device_ids: Iterable[int]) -> None:
-        self.context.system.topic(topics.DEVICES).publish(
-            tuple(self._status_of(device_id) for device_id in device_ids)
-        )
+        topic = self.context.system.topic(topics.DEVICES)
+        # On many servers nobody is interested, for hours.
+        if topic.is_followed:
+            topic.publish(tuple(self._status_of(device_id) for device_id in device_ids))
 
     def _status_of(self, device_id: int) -> DeviceStatus:
         latest = self._latest.get(device_id)

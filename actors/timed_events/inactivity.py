@@ -1,6 +1,6 @@
 """The event `deviceInactive`: a device has been silent for too long (docs/events.md#inactivity)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from motorpool.actors.messages.changes import (
@@ -40,11 +40,16 @@ class Inactivity(TimedRule):
         database: Database,
         system: System,
         configuration: RuleSettings,
+        follow_devices: Callable[[], None],
         *,
         looks_again: bool = False,
     ) -> None:
-        """`looks_again`: whether inactive devices may return without a message to this server."""
+        """`follow_devices` is called once, before the first device is awaited: from then on `seen` has to be.
+
+        `looks_again`: whether inactive devices may return without a message to this server.
+        """
         super().__init__()
+        self._follow_devices: Callable[[], None] | None = follow_devices
         self._looks_again = looks_again
         self._database = database
         self._system = system
@@ -111,8 +116,15 @@ class Inactivity(TimedRule):
                     self._returning.discard(device_id)
                     self.instants.put(device_id, seen[device_id] + spans[0])
                 else:
-                    self._returning.add(device_id)
+                    self._await_message(device_id)
                     self._look_again(device_id, spans, now)
+
+    def _await_message(self, device_id: int) -> None:
+        if self._follow_devices is not None:
+            # Not earlier: as long as nobody follows devices, their statuses are not made.
+            self._follow_devices()
+            self._follow_devices = None
+        self._returning.add(device_id)
 
     def _look_again(self, device_id: int, spans: tuple[timedelta, timedelta | None], now: datetime) -> None:
         """Read later when the device was seen: its next message may reach another server."""
@@ -186,7 +198,7 @@ class Inactivity(TimedRule):
             self.instants.discard(device_id)
             if spans is None:
                 continue
-            self._returning.add(device_id)
+            self._await_message(device_id)
             if spans[1] is not None:
                 self.instants.put(device_id, instant + max(spans[1], MIN_PERIOD))
             else:

@@ -56,14 +56,16 @@ class TimedEvents(Actor[TimedEventsMessage]):
         """Begin to follow the messages of devices."""
         system = self.context.system
         self._inactivity = Inactivity(
-            self._database, system, self._configuration, looks_again=self._clustered
+            self._database, system, self._configuration, self._follow_devices, looks_again=self._clustered
         )
         self._geofence_calendars = GeofenceCalendars(self._database, system, self._work_arrived.set)
         hours = DriverHours(self._database, system, self._configuration)
         self._rules = (self._inactivity, OverdueMaintenance(self._database), self._geofence_calendars, hours)
         self._stale = set(self._rules)
-        self.context.listen(DEVICES, self._devices_seen)
         self.context.listen(EVENTS, lambda events: hours.seen(events, self.context.clock.now()))
+
+    def _follow_devices(self) -> None:
+        self.context.listen(DEVICES, self._devices_seen)
 
     def _devices_seen(self, statuses: Sequence[DeviceStatus]) -> None:
         if self._inactivity.seen(statuses):

@@ -249,3 +249,25 @@ async def test_a_listener_is_called_within_publish_until_cancelled(caplog: pytes
         listener.cancel()
         topic.publish(2)
         assert received == [1]
+
+
+async def test_a_topic_is_followed_while_anybody_receives_its_values() -> None:
+    async with open_tree(DynamicSpec(kind=DEVICE, name="devices", restart=Restart.TEMPORARY)) as system:
+        topic = system.topic(NEWS)
+        ref = await system.start(DEVICE, 1, Probe)
+        for begin in (
+            lambda: topic.subscribe().close,
+            lambda: topic.listen(lambda _: None).cancel,
+            lambda: topic.forward(ref, str).cancel,
+        ):
+            assert not topic.is_followed
+            first_ends, second_ends = begin(), begin()
+            first_ends()
+            assert topic.is_followed
+            second_ends()
+        topic.listen(lambda _: None)
+        subscription = topic.subscribe()
+        subscription.close()
+        assert topic.is_followed
+        topic.close()
+        assert not topic.is_followed

@@ -124,6 +124,23 @@ async def test_what_is_stored_while_the_table_is_read_is_not_missed(database, ma
         assert latest.id == 2
 
 
+async def test_statuses_that_nobody_follows_are_kept_and_not_published(
+    database, make_device, directory_harness, time
+):
+    device_id = (await make_device("1")).id
+    async with directory_harness() as system:
+        directory, topic = system.ref(DIRECTORY), system.topic(DEVICES)
+        directory.tell_nowait(seen(device_id))
+        system.topic(POSITIONS).publish((position(5, device_id, server=NOW + timedelta(seconds=9)),))
+        await time.settle()
+        assert topic.statistics().published == 0
+        received = []
+        topic.listen(received.append)
+        system.topic(POSITIONS).publish((position(6, device_id, server=NOW + timedelta(seconds=8)),))
+        await time.settle()
+        assert received == [(DeviceStatus(device_id, "online", NOW + timedelta(seconds=9), 0),)]
+
+
 async def test_status_and_last_update_are_returned_and_published(
     database, make_device, directory_harness, time
 ):

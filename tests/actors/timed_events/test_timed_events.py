@@ -13,7 +13,7 @@ from motorpool.actors.messages.changes import DeviceChanged, MaintenanceChanged,
 from motorpool.actors.messages.directory import DIRECTORY, DeviceStatusChanged
 from motorpool.actors.messages.rule_cache import RULE_CACHE
 from motorpool.actors.messages.timed_events import TIMED_EVENTS
-from motorpool.actors.messages.topics import EVENTS, DeviceStatus
+from motorpool.actors.messages.topics import DEVICES, EVENTS, DeviceStatus
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.actors.timed_events.timed_events import TimedEvents
 from motorpool.runtime import ChildSpec
@@ -133,6 +133,26 @@ async def test_a_device_that_never_reported_is_not_inactive_until_it_did(
         await seen(system, row.id, 60)
         await time.passes(60 * 11, step=60)
     assert [minute for *_, minute in await stored(row.id)] == [70]
+
+
+async def test_devices_are_followed_once_the_next_message_of_one_is_awaited(
+    database, running, stored, time, make_device
+):
+    row = await make_device("1")
+    async with running() as system:
+        topic = system.topic(DEVICES)
+        await seen(system, row.id, 0)
+        await time.passes(60 * 30, step=60)
+        # Nothing is to be made for devices that cannot become inactive.
+        assert not topic.is_followed
+    await devices.TABLE.update(database, msgspec.structs.replace(row, attributes=INACTIVE))
+    async with running() as system:
+        topic = system.topic(DEVICES)
+        await seen(system, row.id, 30)
+        await time.passes(60 * 9, step=60)
+        assert not topic.is_followed
+        await time.passes(60 * 2, step=60)
+        assert topic.is_followed
 
 
 async def test_settings_of_inactivity_hold_at_once(database, running, stored, time, make_device):
