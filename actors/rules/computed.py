@@ -102,7 +102,7 @@ def variables_of(used: UsedNames, attributes: Mapping[str, object], position: Po
 def _elsewhere(used: UsedNames, last: Position | None, device: Device | None) -> dict[str, object]:
     """Return the variables that the last position and the device have."""
     found: dict[str, object] = {}
-    if device is not None and used.of_device:
+    if device is not None and used.of_device and device.attributes:
         found = {name: device.attributes[name] for name in used.of_device if name in device.attributes}
     if last is not None and used.of_last:
         named = _with_last(last)
@@ -139,7 +139,7 @@ def compute_values(
     fields: dict[str, Any] = {}
     elsewhere = _elsewhere(used, last, device)
     # What they use is looked up once, so that variables are a plain dict (docs/decisions/0215).
-    variables = elsewhere | attributes
+    variables = elsewhere | attributes if elsewhere else attributes.copy()
     for variable, field in used.fields:
         variables[variable] = getattr(position, field)
     state = EvaluationState(variables, work_here)

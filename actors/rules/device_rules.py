@@ -17,7 +17,7 @@ from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.actors.rules.sensor_limits import NO_LIMITS, SensorLimits
 from motorpool.actors.rules.severity import UNCONFIGURED as UNGRADED
 from motorpool.actors.rules.severity import Severities
-from motorpool.codecs.calendars.calendar import block_of, is_open
+from motorpool.codecs.calendars.calendar import block_of, span_at
 from motorpool.storage.records import Calendar, Maintenance
 
 _MAX_HORIZON: Final = timedelta(days=1830)
@@ -34,6 +34,8 @@ class LocalCalendar(msgspec.Struct, eq=False):
     zone: tzinfo
     blocks: dict[int, Sequence[float]] = {}
     """The edges of windows by block (codecs/calendars/calendar.py)."""
+    latest: tuple[float, float, bool] = (0.0, 0.0, False)
+    """The span in which the latest instant was, and whether it is open: the next is mostly there too."""
 
     def covers(self, instant: datetime, now: datetime) -> bool:
         """Whether one of its events takes place at `instant`; none does five years or more from `now`.
@@ -43,11 +45,16 @@ class LocalCalendar(msgspec.Struct, eq=False):
         """
         if abs(instant - now) >= _MAX_HORIZON:
             return False
+        seconds = instant.timestamp()
+        begin, end, is_open = self.latest
+        if begin <= seconds < end:
+            return is_open
         number = block_of(instant)
         edges = self.blocks.get(number)
         if edges is None:
             raise WindowsMissing((self,), number)
-        return is_open(edges, instant)
+        self.latest = span_at(edges, number, seconds)
+        return self.latest[2]
 
 
 class WindowsMissing(Exception):

@@ -18,7 +18,8 @@ def is_due(old: float, new: float, *, start: float, period: float) -> bool:
     """
     if period <= 0 or not old or not new or new < start:
         return False
-    return old < start or periods_gone(old, start, period) < periods_gone(new, start, period)
+    # What is below a whole number is so rounded down as well.
+    return old < start or (old - start) / period < periods_gone(new, start, period)
 
 
 def periods_gone(value: float, start: float, period: float) -> float:
@@ -72,14 +73,15 @@ def maintenance_events(
     attributes, before = position.attributes, last.attributes
     for maintenance in maintenances:
         kind = maintenance.type
-        value = attributes.get(kind)
-        if value == before.get(kind):
+        value, value_before = attributes.get(kind), before.get(kind)
+        if value == value_before:
             continue
-        new, old = read_finite(value), read_finite(before.get(kind))
+        new = read_finite(value)
+        if new is None or new < maintenance.start:
+            continue
+        old = read_finite(value_before)
         if (
-            new is not None
-            and old is not None
-            and new >= maintenance.start
+            old is not None
             and kind not in TIME_TYPES
             and is_due(old, new, start=maintenance.start, period=maintenance.period)
         ):

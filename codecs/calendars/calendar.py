@@ -51,6 +51,20 @@ def is_open(edges: Sequence[float], instant: datetime) -> bool:
     return bisect.bisect_right(edges, instant.timestamp()) % 2 == 1
 
 
+def span_at(edges: Sequence[float], block: int, seconds: float) -> tuple[float, float, bool]:
+    """Return the span around an instant of a block in which no window begins or ends, and whether it is open.
+
+    All in seconds since 1970; the span is within the block, and excludes its end.
+    """
+    begin, end = float(block * _BLOCK_SECONDS), float((block + 1) * _BLOCK_SECONDS)
+    after = bisect.bisect_right(edges, seconds)
+    if after > 0:
+        begin = max(begin, edges[after - 1])
+    if after < len(edges):
+        end = min(end, edges[after])
+    return begin, end, after % 2 == 1
+
+
 class Calendar:
     """The events of one calendar, which never change; the windows of a few blocks are cached.
 

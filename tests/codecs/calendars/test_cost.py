@@ -11,9 +11,9 @@ from tests.codecs.calendars.hostile import calendars
 from tests.codecs.calendars.reference import windows_of
 
 from motorpool.codecs.calendars import calendar as module
-from motorpool.codecs.calendars.calendar import Edge, block_of, is_open, read_calendar
+from motorpool.codecs.calendars.calendar import Edge, block_of, is_open, read_calendar, span_at
 from motorpool.codecs.calendars.content_lines import CalendarError
-from motorpool.codecs.calendars.cost import MAX_COST, PIECES, evaluation_cost
+from motorpool.codecs.calendars.cost import BLOCK_DAYS, MAX_COST, PIECES, evaluation_cost
 from motorpool.codecs.calendars.events import MAX_STEPS, read_events
 from motorpool.codecs.calendars.recurrence import StepLimit
 from motorpool.codecs.calendars.recurrence_sets import ZonedCalendar, merge
@@ -138,7 +138,14 @@ def test_windows_edges_and_ends_are_those_of_the_definition(text, zone, start, d
     for instant in (start, *(moment for window in expected[:3] for moment in window)):
         is_covered = any(begin <= instant < finish for begin, finish in reference)
         if instant < end:
-            assert is_open(opened.block_edges(block_of(instant), zone), instant) is is_covered
+            block, seconds = block_of(instant), instant.timestamp()
+            edges = opened.block_edges(block, zone)
+            assert is_open(edges, instant) is is_covered
+            first, last, is_open_there = span_at(edges, block, seconds)
+            assert first <= seconds < last
+            assert is_open_there is is_covered
+            assert block * BLOCK_DAYS * 86_400 <= first < last <= (block + 1) * BLOCK_DAYS * 86_400
+            assert not any(first < edge < last for edge in edges)
             assert opened.covers(instant, zone=zone) is is_covered
     edge = opened.next_edge(start, zone=zone)
     inner = [moment for window in expected for moment in window if start < moment < end]
