@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from typing import Any
 
+from motorpool.codecs.checksums import xor8
 from motorpool.codecs.devices.base import DeviceCodec
 from motorpool.codecs.devices.framing import rejected
 from motorpool.codecs.devices.jt808 import responses
@@ -15,11 +16,14 @@ from motorpool.codecs.devices.jt808.attachment_uploads import AttachmentUploads
 from motorpool.codecs.devices.jt808.attachments import ATTACHMENT_REQUEST, UPLOAD_MESSAGES, attachment_request
 from motorpool.codecs.devices.jt808.commands import COMMANDS, custom_bytes, encode_command
 from motorpool.codecs.devices.jt808.frames import (
+    DELIMITER,
+    ESCAPE,
     MAX_BODY_BYTES,
     Frame,
     Identity,
     decode_frame,
     encode_frame,
+    unescaped,
     with_right_check,
 )
 from motorpool.codecs.devices.jt808.item_layouts import STANDARD_ITEMS, item_decoder
@@ -87,6 +91,7 @@ class Jt808(DeviceCodec):
         self._sent_commands = SentCommands()
         self._clock = BEIJING_CLOCK if zone is BEIJING else TerminalClock(zone)
         self._known_model = STANDARD
+        self._words = STANDARD.words_2013
         self._items = STANDARD_ITEMS
         self._phone = b""
         self._identity: Identity | None = None
@@ -96,47 +101,24 @@ class Jt808(DeviceCodec):
         """The identity of the last text."""
         self._identity_bits = 0
         self._location_receipts = 0
+        self._location_head = b""
+        """Of the last location of this sender: delimiter and header, unescaped, up to the serial."""
+        self._location_bytes = 0
+        """Its size, with both delimiters; 0 before the first."""
 
     def receive(self, data: bytes) -> list[Report]:
         """Return the reports of all messages that are complete; no input ends the stream."""
-        reports: list[Report] = []
-        for item in self._framer.receive(data):
-            escaped: bytes
-            if isinstance(item, bytes):
-                escaped, is_e7 = item, False
-            elif isinstance(item, E7Frame):
-                escaped, is_e7 = item.content, True
-            else:
-                self._read_other(item, reports)
-                continue
-            try:
-                frame = decode_frame(escaped, is_e7=is_e7)
-            except CodecError as error:
-                reports.append(rejected(error, escaped))
-                continue
-            if frame.phone != self._phone:
-                self._identify_sender(frame, reports)
-            try:
-                if frame.message_id == LOCATION and not frame.total:
-                    content = frame.content
-                    reports.append(
-                        decode_location(
-                            content,
-                            frame.start,
-                            len(content) - 1,
-                            self._clock,
-                            is_2019=frame.is_2019,
-                            receipt=self._location_receipts | frame.serial,
-                            model=self._known_model,
-                            items=self._items,
-                        )
-                    )
-                else:
-                    self._read_message(frame, reports)
-            except CodecError as error:
-                reports.append(rejected(error, frame.content))
-                reports.append(ImmediateReply(self._responses.refuse(self._receipt(frame), responses.BAD)))
-        return reports
+        # Nearly every read is one location with header and size of the one before: only its check byte has to
+        # be verified.
+        if self._framer.is_idle and 0 < data.find(b"~", 1) == len(data) - 1 and data[0] == DELIMITER:
+            content = unescaped(data) if ESCAPE in data else data
+            size, head = len(content), self._location_head
+            if size == self._location_bytes and content.startswith(head) and not xor8(content):
+                start = len(head) + 2
+                receipt = self._location_receipts | content[start - 2] << 8 | content[start - 1]
+                end, words, items = size - 2, self._words, self._items
+                return [decode_location(content, start, end, self._clock, words, items, receipt)]
+        return self._receive_frames(data)
 
     def reseal(self, message: bytes) -> bytes:
         """Return a frame with the right check byte."""
@@ -228,7 +210,45 @@ class Jt808(DeviceCodec):
         reassembler = self._reassembler
         return self._framer.buffered + (reassembler.buffered if reassembler is not None else 0)
 
+    def _receive_frames(self, data: bytes) -> list[Report]:
+        reports: list[Report] = []
+        for item in self._framer.receive(data):
+            escaped: bytes
+            if isinstance(item, bytes):
+                escaped, is_e7 = item, False
+            elif isinstance(item, E7Frame):
+                escaped, is_e7 = item.content, True
+            else:
+                self._read_other(item, reports)
+                continue
+            try:
+                frame = decode_frame(escaped, is_e7=is_e7)
+            except CodecError as error:
+                reports.append(rejected(error, escaped))
+                continue
+            if frame.phone != self._phone:
+                self._identify_sender(frame, reports)
+            try:
+                if frame.message_id == LOCATION and not frame.total:
+                    reports.append(self._read_location(frame))
+                else:
+                    self._read_message(frame, reports)
+            except CodecError as error:
+                reports.append(rejected(error, frame.content))
+                reports.append(ImmediateReply(self._responses.refuse(self._receipt(frame), responses.BAD)))
+        return reports
+
+    def _read_location(self, frame: Frame) -> Report:
+        content, start = frame.content, frame.start
+        receipt = self._location_receipts | frame.serial
+        end = len(content) - 1
+        position = decode_location(content, start, end, self._clock, self._words, self._items, receipt)
+        self._location_head = b"~" + content[: start - 2]
+        self._location_bytes = len(content) + 2
+        return position
+
     def _choose_items(self) -> None:
+        self._words = self._known_model.words_of(self._identity is not None and self._identity.is_2019)
         keeps_unknown = self.keeps_unknown or bool(self.options.get("keepUnknown"))
         self._items = item_decoder(self._known_model, keeps_unknown=keeps_unknown)
 
@@ -245,6 +265,7 @@ class Jt808(DeviceCodec):
         self._responses.expect(identity, key)
         self._identity_bits = key << responses.IDENTITY_SHIFT
         self._location_receipts = responses.make_receipt(self._identity_bits, LOCATION, 0)
+        self._location_bytes = 0
         if frame.message_id in UPLOAD_MESSAGES:
             self._phone = b""
             return

@@ -26,7 +26,7 @@ _LOCK_IDS = 0x55
 _ANSWER_WANTED = 0x8000
 _E7_ESCAPES = ((b"\xe6", b"\xe6\x01"), (b"\xe7", b"\xe6\x02"), (b"\x3e", b"\x3e\x01"), (b"\x3d", b"\x3e\x02"))
 """Bytes that are escaped between the delimiters E7, in this order, and their escapes."""
-_DELIMITER, _ESCAPE = 0x7E, 0x7D
+DELIMITER, ESCAPE = 0x7E, 0x7D
 """As integers, since `in` finds an integer in bytes several times as fast as one byte."""
 _PACKET = Struct(">HH")
 _SUBPACKAGED = 0x2000
@@ -153,9 +153,8 @@ def decode_frame(escaped: bytes, *, is_e7: bool = False) -> Frame:
     content = escaped
     if is_e7:
         content = unescape_e7(escaped)
-    elif _ESCAPE in escaped:
-        # In this order two replacements equal one pass from left to right.
-        content = escaped.replace(b"}\x02", b"~").replace(b"}\x01", b"}")
+    elif ESCAPE in escaped:
+        content = unescaped(escaped)
     if xor8(content):
         # Some makers do not escape 7d.
         if is_e7 or xor8(escaped) or len(escaped) != _announced_bytes(escaped):
@@ -252,9 +251,15 @@ def add_framing(content: bytes) -> bytes:
 
 def escaped(content: bytes) -> bytes:
     """Return bytes as they stand between two delimiters."""
-    if _ESCAPE in content or _DELIMITER in content:
+    if ESCAPE in content or DELIMITER in content:
         content = content.replace(b"}", b"}\x01").replace(b"~", b"}\x02")
     return content
+
+
+def unescaped(content: bytes) -> bytes:
+    """Return what stands between two delimiters, or with them, without its escapes."""
+    # In this order two replacements equal one pass from left to right.
+    return content.replace(b"}\x02", b"~").replace(b"}\x01", b"}")
 
 
 def add_e7_framing(content: bytes) -> bytes:
@@ -268,8 +273,7 @@ def add_e7_framing(content: bytes) -> bytes:
 def with_right_check(frame: bytes) -> bytes:
     """Return a frame with its delimiters and the check byte of its content; other bytes as they are."""
     if len(frame) > 3 and frame.startswith(b"~") and frame.endswith(b"~"):
-        content = frame[1:-1].replace(b"}\x02", b"~").replace(b"}\x01", b"}")
-        return add_framing(content[:-1])
+        return add_framing(unescaped(frame[1:-1])[:-1])
     if len(frame) > 3 and frame.startswith(b"\xe7") and frame.endswith(b"\xe7"):
         return add_e7_framing(unescape_e7(frame[1:-1])[:-1])
     return frame

@@ -5,10 +5,11 @@
 from struct import Struct
 
 from motorpool.codecs.devices.attributes import add_alarms
-from motorpool.codecs.devices.jt808.item_layouts import STANDARD_ITEMS, ItemDecoder
+from motorpool.codecs.devices.jt808.item_layouts import ItemDecoder
 from motorpool.codecs.devices.jt808.items import Alarms
 from motorpool.codecs.devices.jt808.times import TerminalClock
-from motorpool.codecs.devices.jt808.vendors.models import STANDARD, Model, model_of
+from motorpool.codecs.devices.jt808.vendors.models import STANDARD, model_of
+from motorpool.codecs.devices.jt808.vendors.state_words import StateWords
 from motorpool.codecs.errors import Truncated
 from motorpool.codecs.reports import PositionReport, Receipt
 
@@ -21,7 +22,8 @@ _FIXED = Struct(">IIIIhHH5sB")
 _TAIL = Struct(">4xIHIB3x")
 _TAIL_BYTES = 18
 _AOVX = model_of("AL300")
-"""What the alarm bits of a location are that has items of these."""
+_AOVX_WORDS = {STANDARD.words_2013: _AOVX.words_2013, STANDARD.words_2019: _AOVX.words_2019}
+"""What has the alarm bits of a location with items of these, where the model is not known."""
 _DOORS = 0x3E000
 """Status bits that are doors except for Holloo's trackers."""
 
@@ -31,15 +33,13 @@ def decode_location(
     start: int,
     end: int,
     clock: TerminalClock,
-    *,
-    is_2019: bool,
-    archived: bool = False,
+    words: StateWords,
+    items: ItemDecoder,
     receipt: Receipt | None = None,
-    model: Model = STANDARD,
-    items: ItemDecoder = STANDARD_ITEMS,
+    archived: bool = False,
 ) -> PositionReport:
-    """Return the position in `content[start:end]`; `is_2019` and the model select the meaning of the bits;
-    `items` decodes the items.
+    """Return the position in `content[start:end]`; `words` have the meaning of the bits, `items` decodes the
+    items.
 
     Raises:
         Truncated: fewer than 28 bytes.
@@ -49,7 +49,6 @@ def decode_location(
     alarm, status, latitude, longitude, altitude, speed, course, minute, second = _FIXED.unpack_from(
         content, start
     )
-    words = model.words_2019 if is_2019 else model.words_2013
     attributes = (words.statuses.get(status) or words.decode_status(status)).copy()
     items_start = start + LOCATION_BYTES
     if end - items_start == _TAIL_BYTES and not _is_item_list(content, items_start, end):
@@ -60,8 +59,8 @@ def decode_location(
         attributes |= {"odometer": kilometres * 1000, "battery": decivolts / 10, "rssi": rssi}
     else:
         raised, others = items.decode(content, items_start, end, attributes, alarm)
-    if others is not None and others.is_aovx and model is STANDARD:
-        words = _AOVX.words_2019 if is_2019 else _AOVX.words_2013
+    if others is not None and others.is_aovx:
+        words = _AOVX_WORDS.get(words, words)
     if alarm or raised:
         names = (words.alarms.get(alarm) or words.decode_alarm(alarm)) if alarm else ()
         add_alarms(attributes, (*names, *raised))

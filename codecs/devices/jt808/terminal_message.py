@@ -44,16 +44,8 @@ class TerminalMessage(msgspec.Struct, frozen=True):
         """
         size = len(self.body)
         stop = size if end is None else min(end, size)
-        return decode_location(
-            self.body,
-            start,
-            stop,
-            self.clock,
-            is_2019=self.identity.is_2019,
-            archived=archived,
-            model=self.model,
-            items=self.items,
-        )
+        words = self.model.words_of(self.identity.is_2019)
+        return decode_location(self.body, start, stop, self.clock, words, self.items, archived=archived)
 
 
 def device_information(

@@ -64,18 +64,18 @@ class UploadFramer:
         "_framer",
         "_has_begun",
         "_header_start",
-        "_is_idle",
         "_missing",
         "_name",
         "_offset",
         "_port",
+        "is_idle",
     )
 
     def __init__(self) -> None:
         self._framer = new_framer()
         self._port: PortFramer | None = None
         self._has_begun = False
-        self._is_idle = False
+        self.is_idle = False
         """Whether the next bytes begin behind the end of a frame, and nothing is held back."""
         self._header_start = b""
         """The beginning of a chunk's header."""
@@ -94,14 +94,14 @@ class UploadFramer:
     def receive(self, data: bytes) -> Sequence[UploadItem]:
         """Return the frames and chunks that are complete with these bytes, in order."""
         if (
-            self._is_idle
+            self.is_idle
             and data.startswith(b"~")
             and 2 <= data.find(b"~", 1) == len(data) - 1 <= MAX_FRAME_BYTES
             and data[1] not in _OTHER_FIRST_BYTES
         ):
             return (data[1:-1],)  # one frame, as most reads are
         items = self._receive(data)
-        self._is_idle = (
+        self.is_idle = (
             self._port is None and not self._missing and not self._header_start and self._framer.is_idle
         )
         return items

@@ -49,6 +49,10 @@ class Model(msgspec.Struct, frozen=True):
     arm_codes: tuple[int, int] = (0x66, 0x67)
     """Codes of 0x8105 for `alarmArm` and `alarmDisarm`."""
 
+    def words_of(self, is_2019: bool) -> StateWords:
+        """Return the bits in the form of 2019 or 2013."""
+        return self.words_2019 if is_2019 else self.words_2013
+
 
 _SMALL_TRACKERS = {15: "vibration", 16: "tampering", 17: "tampering"}
 """Reserved in JT/T 808-2013; small trackers use them so."""

@@ -2,6 +2,8 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from motorpool.bench.vehicles.jt808.platform_messages import (
     GeneralResponse,
@@ -10,6 +12,7 @@ from motorpool.bench.vehicles.jt808.platform_messages import (
 )
 from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.codecs.devices.jt808.frames import Identity, add_framing, encode_frame
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import (
     DeviceCommand,
@@ -34,6 +37,53 @@ def kinds(reports):
     return [type(report) for report in reports]
 
 
+def damaged(frame, damage):
+    """Return the reads in which a damaged frame comes."""
+    match damage:
+        case "begun":
+            return [frame[:9], frame]
+        case "check":
+            return [frame[:-3] + b"U" + frame[-2:]]
+        case "header":  # with the right check byte
+            return [add_framing(b"\2\0\x80" + frame[4:-2])]
+        case "escaped delimiter":
+            return [b"}\x02" + frame[1:]]
+        case "no escapes":
+            return [frame.replace(b"}\x02", b"~").replace(b"}\x01", b"}")]
+        case "7d not escaped":
+            return [frame.replace(b"}\x01", b"}")]
+        case _:
+            return [frame + frame]
+
+
+PHONES = (b"\0\x13\x91\x23\x45\x67", b"}~}\1}\2", b"\0\0\0\0\x13\x91\x23\x45\x67\x89")
+LOCATIONS = st.builds(
+    lambda phone, serial, degrees, items: encode_frame(
+        Identity(phone, len(phone) == 10), 0x0200, serial, PLACE[:8] + degrees + PLACE[16:] + items
+    ),
+    st.sampled_from(PHONES),
+    st.sampled_from((0, 1, 0x7D01, 0x7D7E)),
+    st.lists(st.sampled_from(b"\0\1\2}~"), min_size=8, max_size=8).map(bytes),
+    st.sampled_from((b"", b"\x30\x01}\x31\x01~", b"\x31\x01}\x30\x01~")),
+)
+DAMAGES = ("begun", "check", "header", "escaped delimiter", "no escapes", "7d not escaped", "twice")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(LOCATIONS, st.sampled_from(DAMAGES)), max_size=9), st.integers(0, 100))
+def test_locations_one_by_one_are_read_as_those_of_a_divided_stream(drawn, cut):
+    whole, divided = Jt808(), Jt808()
+    for data in (data for frame, damage in drawn for data in (frame, frame, *damaged(frame, damage))):
+        reports = whole.receive(data)
+        place = 1 + cut % (len(data) - 1)
+        assert reports == divided.receive(data[:place]) + divided.receive(data[place:])
+        assert whole.buffered == divided.buffered
+        receipts = [
+            receipt for report in reports if (receipt := getattr(report, "receipt", None)) is not None
+        ]
+        assert whole.acknowledge(receipts) == divided.acknowledge(receipts)
+
+
 def test_any_first_frame_identifies_the_device(terminal):
     login, position = Jt808().receive(terminal.location(PLACE))
     assert login == Login(terminal.identity.unique_ids)
@@ -48,6 +98,19 @@ def test_a_login_is_reported_once_for_each_identity():
     answers = codec.acknowledge([report.receipt for report in reports if isinstance(report, Heartbeat)])
     frames = [piece for piece in answers.split(b"~") if piece]
     assert [frame[4:10].hex() for frame in frames] == ["000000000111"] * 2 + ["000000000222", "000000000111"]
+
+
+def test_a_location_like_the_last_one_identifies_its_sender_after_another_one():
+    codec, ours, theirs = Jt808(), Terminal("111"), Terminal("222")
+    received = [
+        codec.receive(data) for data in (ours.location(PLACE), theirs.heartbeat(), ours.location(PLACE))
+    ]
+    assert [kinds(reports) for reports in received] == [
+        [Login, PositionReport],
+        [Login, Heartbeat],
+        [Login, PositionReport],
+    ]
+    assert received[2][0].unique_ids == ours.identity.unique_ids
 
 
 def test_the_same_number_in_the_other_form_is_no_new_login_and_answered_in_its_form():

@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from motorpool.bench.vehicles.jt808.terminal import encode_location
+from motorpool.codecs.devices.jt808.item_layouts import STANDARD_ITEMS
 from motorpool.codecs.devices.jt808.location import decode_location
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.devices.jt808.vendors.models import STANDARD
@@ -13,7 +14,8 @@ CLOCK = TerminalClock()
 
 
 def located(body, *, is_2019=False, archived=False):
-    return decode_location(body, 0, len(body), CLOCK, is_2019=is_2019, archived=archived, receipt=7)
+    words = STANDARD.words_of(is_2019)
+    return decode_location(body, 0, len(body), CLOCK, words, STANDARD_ITEMS, 7, archived)
 
 
 def test_each_field_has_its_unit():

@@ -7,6 +7,7 @@ import pytest
 from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices.attributes import ALARMS, ATTRIBUTES
 from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.codecs.devices.jt808.item_layouts import STANDARD_ITEMS
 from motorpool.codecs.devices.jt808.location import decode_location
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.devices.jt808.vendors.models import _MODELS, model_of
@@ -19,7 +20,8 @@ HOL_BLOCK = bytes.fromhex("ea08 0012020078 00ff00".replace(" ", ""))
 
 def located(model="", *, alarm=0, status=0, items=b"", is_2019=False):
     body = encode_location(1, 2, None, alarm=alarm, status=status, items=items)
-    return decode_location(body, 0, len(body), CLOCK, is_2019=is_2019, model=model_of(model))
+    words = model_of(model).words_of(is_2019)
+    return decode_location(body, 0, len(body), CLOCK, words, STANDARD_ITEMS)
 
 
 @pytest.mark.parametrize(
