@@ -13,7 +13,6 @@ from typing import Final
 import trio
 
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.errors import VersionFound
 
 LATE: Final = timedelta(hours=1)
 """A position whose fix is so old when it is stored may belong to a day that is kept; reports keep days that
@@ -34,7 +33,8 @@ committed; then it goes without."""
 
 _GUARD: Final = 0x6D70_7264
 """Key of the advisory lock that transactions share which look for versions, and that a statement holds alone
-which makes one. So those that have found none have ended before there is one."""
+which makes one. So those that have found none have ended before there is one. The procedure `expect_no_days`
+shares it, too."""
 _SHARE = f"select pg_advisory_xact_lock_shared({_GUARD})"
 _ENROL = f"""
     insert into report_versions (device_id, version)
@@ -135,12 +135,7 @@ def expect_none(device_ids: Iterable[int]) -> str:
     For the end of a transaction that changes positions; without the failure `drop` need not be called.
     """
     numbers = ",".join(map(str, device_ids))
-    return f"""do $$ begin
-        perform pg_advisory_xact_lock_shared({_GUARD});
-        if exists (select from report_versions where device_id = any('{{{numbers}}}'::bigint[])) then
-            raise sqlstate '{VersionFound.SQLSTATE}';
-        end if;
-    end $$"""
+    return f"call expect_no_days('{{{numbers}}}')"
 
 
 async def drop_span(transaction: Queries, device_id: int, start: datetime, end: datetime) -> None:

@@ -7,8 +7,8 @@ import pytest
 import trio
 
 from motorpool.storage import plain_tables
-from motorpool.storage.devices import devices, position_rows, positions
-from motorpool.storage.errors import Conflict, StatementRejected
+from motorpool.storage.devices import devices, position_rows, positions, report_days
+from motorpool.storage.errors import Conflict, StatementRejected, VersionFound
 from motorpool.storage.events import events
 from motorpool.storage.records import Device, Event, Notification, Position
 
@@ -249,3 +249,13 @@ async def test_many_writers_at_once_store_every_row_once(database):
                 nursery.start_soon(write, number)
     assert await database.fetch_value("select count(distinct id) from positions") == 6 * 60
     assert await database.fetch_value("select count(*) from positions") == 6 * 60
+
+
+async def test_a_device_gets_no_version_while_a_transaction_expects_that_it_has_none(database):
+    async with database.transaction() as transaction:
+        await transaction.execute(report_days.expect_none([1, 2]))
+        assert await report_days.version(database, 2) is None
+    assert await report_days.version(database, 2) == 0
+    await database.execute(report_days.expect_none([1, 3]))
+    with pytest.raises(VersionFound):
+        await database.execute(report_days.expect_none([1, 2]))
