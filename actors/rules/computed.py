@@ -3,13 +3,13 @@
 """
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping
+from math import inf, isfinite
 from typing import Any, Final
 
 import msgspec
 
-from motorpool.actors.rules.expressions import EvaluationState, Expression, ExpressionError
+from motorpool.actors.rules.expressions import TOO_DEEP, EvaluationState, Expression, ExpressionError
 from motorpool.actors.rules.expressions.values import text
 from motorpool.actors.rules.identity_rules import SECRET_KEY
 from motorpool.storage.records import ComputedAttribute, Device, Position
@@ -52,8 +52,8 @@ class CompiledAttribute(msgspec.Struct, frozen=True, gc=False):
     """Of the attribute. Like what follows, it is set from the attribute."""
     target: str = ""
     """The type of its values: one of TYPES."""
-    exact: type = str
-    """Values of this class are of that type, if they are finite."""
+    exact: type | None = None
+    """Values of this class are stored as they are, if they are finite; None: no value of a field is."""
     is_field: bool = False
     """Whether it overwrites a field of the position."""
     is_variable: bool = True
@@ -62,12 +62,13 @@ class CompiledAttribute(msgspec.Struct, frozen=True, gc=False):
     def __post_init__(self) -> None:
         """Set what follows from the attribute."""
         name, target = self.attribute.attribute, _target_of(self.attribute)
+        is_variable = name not in _FIELDS
         for field, value in (
             ("name", name),
             ("target", target),
-            ("exact", _EXACT.get(target, str)),
+            ("exact", _EXACT.get(target, str) if is_variable else None),
             ("is_field", name in _TYPE_OF_FIELD),
-            ("is_variable", name not in _FIELDS),
+            ("is_variable", is_variable),
         ):
             msgspec.structs.force_setattr(self, field, value)
 
@@ -81,9 +82,13 @@ class UsedNames(msgspec.Struct, frozen=True, gc=False):
     """Those that the last position may have (`lastSpeed`), if the attributes have not."""
     of_device: tuple[str, ...] = ()
     """Those that the device may have, if neither has."""
+    work: int = 0
+    """The work that these expressions take together at least."""
 
 
-def used_names(names: Iterable[str], *, of_last: bool = True, of_device: bool = True) -> UsedNames:
+def used_names(
+    names: Iterable[str], *, of_last: bool = True, of_device: bool = True, work: int = 0
+) -> UsedNames:
     """Return the variables with these names, and whether the last position and the device may have them."""
     each = sorted(set(names))
     others = [name for name in each if name not in _FIELDS]
@@ -91,6 +96,7 @@ def used_names(names: Iterable[str], *, of_last: bool = True, of_device: bool = 
         tuple((name, _FIELDS[name]) for name in each if name in _FIELDS),
         tuple(name for name in others if of_last and name.startswith("last")),
         tuple(name for name in others if of_device and name != SECRET_KEY),
+        work,
     )
 
 
@@ -143,20 +149,31 @@ def compute_values(
     for variable, field in used.fields:
         variables[variable] = getattr(position, field)
     state = EvaluationState(variables, work_here)
+    have_own_limits = state.beyond > 0
+    if not have_own_limits:
+        # What all of them take at least is counted by one call.
+        state.spend(used.work)
     for each in compiled:
         name = each.name
         try:
-            value = each.expression.evaluate_in(state)
+            if have_own_limits:
+                state.begin(each.expression.work)
+            value = each.expression.step(state)
+            kind = value.__class__
+            # Most values have the type of the attribute already.
+            if kind is each.exact and (kind is not float or isfinite(value)):  # type: ignore[arg-type]
+                attributes[name] = variables[name] = value
+                continue
             if value is not None:
-                kind = value.__class__
-                # Most values have the type of the attribute already.
-                if kind is not each.exact or (kind is float and not math.isfinite(value)):  # type: ignore[arg-type]
-                    value = _converted(value, each.target)
+                value = _converted(value, each.target)
                 if each.is_field:
-                    variables[name] = fields[name] = _field_value(name, value)  # type: ignore[arg-type]
+                    variables[name] = fields[name] = _field_value(name, value)
                     continue
         except ExpressionError as error:
             failures += ((each.attribute.id, str(error)),)
+            continue
+        except RecursionError:
+            failures += ((each.attribute.id, TOO_DEEP),)
             continue
         if value is not None:
             attributes[name] = value
@@ -192,7 +209,7 @@ def _converted(value: object, target: str) -> bool | int | float | str:
     if target == "number":
         if isinstance(value, bool) or not isinstance(value, NUMBER):
             raise ExpressionError("the value is not a number")
-        if not math.isfinite(value):
+        if not isfinite(value):
             raise ExpressionError("the value is not a finite number")
         return value
     return text(value)
@@ -201,6 +218,6 @@ def _converted(value: object, target: str) -> bool | int | float | str:
 def _field_value(name: str, value: bool | float | str) -> bool | float | str:
     if isinstance(value, bool | str):
         return value
-    if abs(value) > _MAX_DEGREES.get(name, math.inf):
+    if abs(value) > _MAX_DEGREES.get(name, inf):
         raise ExpressionError(f"{name}: {value} is not on Earth")
     return float(value)

@@ -112,6 +112,7 @@ class DeviceRules(msgspec.Struct, frozen=True, gc=False):
                 (name for each in compiled for name in each.expression.names),
                 of_last=settings.processing_computed_attributes_last_attributes,
                 of_device=settings.processing_computed_attributes_device_attributes,
+                work=sum(each.expression.work for each in compiled),
             )
             msgspec.structs.force_setattr(self, field, used)
 

@@ -6,11 +6,12 @@ There are no loops, assignments or constructors, so the length of the text bound
 values, unless less work is allowed than all expressions of a position may take (TooMuchHere).
 """
 
-from motorpool.actors.rules.expressions.compiler import Expression, compile_expression
+from motorpool.actors.rules.expressions.compiler import TOO_DEEP, Expression, compile_expression
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.evaluation import WORK_HERE, EvaluationState, TooMuchHere
 
 __all__ = [
+    "TOO_DEEP",
     "WORK_HERE",
     "EvaluationState",
     "Expression",

@@ -7,23 +7,28 @@ from motorpool.actors.rules.expressions.builder import Builder
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.evaluation import EvaluationState, work_of
 from motorpool.actors.rules.expressions.grammar import Parser, make_parser
-from motorpool.actors.rules.expressions.nodes import Node, Returned
+from motorpool.actors.rules.expressions.nodes import Node, Returned, Step
 
 MAX_EXPRESSION_LENGTH = 4000
 """Limit of the text, in characters."""
+TOO_DEEP = "the values are nested too deep"
+"""Why an expression fails that raises RecursionError."""
 
 
 class Expression:
     """A compiled expression; it has no state."""
 
-    __slots__ = ("_step", "_work", "names", "text")
+    __slots__ = ("names", "step", "text", "work")
 
     def __init__(self, text: str, node: Node) -> None:
         self.text = text
         self.names = node.names
         """The variables that it may use; `a.b` may be one, or a member of `a`."""
-        self._step = node.step
-        self._work = work_of(text)
+        self.step = _with_return(node.step) if "return" in text else node.step
+        """Evaluates it in a state that has counted `work`. May raise RecursionError: values that devices send
+        may be nested at any depth."""
+        self.work = work_of(text)
+        """What it takes at least."""
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
@@ -42,19 +47,21 @@ class Expression:
         Raises:
             TooMuchHere: they take too much work together.
         """
-        left = state.left - self._work
-        if left < 0 or state.beyond:
-            state.begin(self._work)
-        else:
-            # As nearly always in a position: all its expressions share what is left.
-            state.left = left
+        state.begin(self.work)
         try:
-            return self._step(state)
+            return self.step(state)
+        except RecursionError:
+            raise ExpressionError(TOO_DEEP) from None
+
+
+def _with_return(step: Step) -> Step:
+    def returning(state: EvaluationState) -> object:
+        try:
+            return step(state)
         except Returned as returned:
             return returned.value
-        except RecursionError:
-            # Values sent by devices may be nested at any depth.
-            raise ExpressionError("the values are nested too deep") from None
+
+    return returning
 
 
 def compile_expression(text: str) -> Expression:

@@ -15,7 +15,8 @@ from motorpool.actors.rules.computed import (
     used_names,
     variables_of,
 )
-from motorpool.actors.rules.expressions import ExpressionError, compile_expression
+from motorpool.actors.rules.device_rules import DeviceRules
+from motorpool.actors.rules.expressions import ExpressionError, TooMuchHere, compile_expression
 from motorpool.storage.records import ComputedAttribute, Device, Position
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -269,3 +270,28 @@ def test_computing_all_equals_computing_one_by_one(steps, sent, before, of_devic
     found, _ = compute_all([compiled(*step) for step in steps], position, last, device)
     assert found == one_by_one(steps, position, last, device)
     assert position.attributes == sent
+
+
+def test_a_value_that_is_nested_too_deep_for_a_text_fails():
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    position = msgspec.structs.replace(POSITION, attributes={"list": deep, "fuel": 300})
+    found, failures = compute_all([compiled("list", "a"), compiled("fuel + 1", "b", "number", 2)], position)
+    assert failures == ((1, "the values are nested too deep"),)
+    assert found.attributes["b"] == 301
+
+
+@pytest.mark.parametrize("work_here", [0, 1, 2, 3, 1500, 10**6, None])
+def test_what_all_expressions_take_at_least_is_counted_before_them(work_here):
+    attributes = tuple(compiled(f"fuel + {number}", f"a{number}", "number", number) for number in range(3))
+    rules = DeviceRules(computed=attributes)
+    found = {"fuel": 300}
+    least = sum(each.expression.work for each in attributes)
+    assert rules.computed_names.work == least
+    if work_here is not None and work_here < least:
+        with pytest.raises(TooMuchHere):
+            compute_values(attributes, rules.computed_names, found, POSITION, work_here=work_here)
+    else:
+        compute_values(attributes, rules.computed_names, found, POSITION, work_here=work_here)
+        assert found["a2"] == 302

@@ -8,6 +8,7 @@ import threading
 from contextlib import ExitStack
 from datetime import timedelta
 from functools import wraps
+from types import SimpleNamespace
 from unittest.mock import patch
 from urllib.parse import quote
 
@@ -94,7 +95,14 @@ class Counts:
             here = "on the loop" if threading.current_thread() is loop else "in a thread"
             return f"evaluated {here}"
 
-        self._wrap(stack, Expression, "evaluate_in", lambda *_: 1, evaluated)
+        step_of = Expression.step.__get__
+
+        def counted_step(expression):
+            step = SimpleNamespace(evaluate=step_of(expression))
+            self._wrap(stack, step, "evaluate", lambda *_: 1, evaluated)
+            return step.evaluate
+
+        stack.enter_context(patch.object(Expression, "step", property(counted_step)))
 
     def _wrap(self, stack, owner, name, size, title=lambda *_: ""):
         wrapped = getattr(owner, name)
