@@ -115,7 +115,7 @@ class Jt808(DeviceCodec):
             size, head = len(content), self._location_head
             if size == self._location_bytes and content.startswith(head) and not xor8(content):
                 start = len(head) + 2
-                receipt = self._location_receipts | content[start - 2] << 8 | content[start - 1]
+                receipt = self._location_receipts | (content[start - 2] << 8 | content[start - 1])
                 end, words, items = size - 2, self._words, self._items
                 return [decode_location(content, start, end, self._clock, words, items, receipt)]
         return self._receive_frames(data)

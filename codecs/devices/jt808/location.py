@@ -7,7 +7,7 @@ from struct import Struct
 from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.devices.jt808.item_layouts import ItemDecoder
 from motorpool.codecs.devices.jt808.items import Alarms
-from motorpool.codecs.devices.jt808.times import TerminalClock
+from motorpool.codecs.devices.jt808.times import SECONDS, TerminalClock
 from motorpool.codecs.devices.jt808.vendors.models import STANDARD, model_of
 from motorpool.codecs.devices.jt808.vendors.state_words import StateWords
 from motorpool.codecs.errors import Truncated
@@ -24,6 +24,8 @@ _TAIL_BYTES = 18
 _AOVX = model_of("AL300")
 _AOVX_WORDS = {STANDARD.words_2013: _AOVX.words_2013, STANDARD.words_2019: _AOVX.words_2019}
 """What has the alarm bits of a location with items of these, where the model is not known."""
+_POLE, _FARTHEST = 90_000_000, 180_000_000
+"""Latitude and longitude, millionths of degrees."""
 _DOORS = 0x3E000
 """Status bits that are doors except for Holloo's trackers."""
 
@@ -75,13 +77,15 @@ def decode_location(
             altitude = others.altitude
         if others.is_holloo and status & _DOORS:
             attributes.pop("door", None)
+    # As `clock.moment` does, without the call.
+    began, seconds = clock.minutes.get(minute) or clock.decode_minute(minute), SECONDS[second]
     valid = status & 2 != 0
     # Zeros without a fix, and numbers beyond the poles or 180 degrees, are not coordinates.
-    located = (valid or latitude != 0 or longitude != 0) and latitude <= 90e6 and longitude <= 180e6
+    located = (valid or latitude != 0 or longitude != 0) and latitude <= _POLE and longitude <= _FARTHEST
     # All fields in their order: by keyword it would take four times as long.
     return PositionReport(
         attributes,
-        clock.moment(minute, second),
+        began + seconds if began is not None and seconds is not None else None,
         None,
         located,
         valid,

@@ -18,9 +18,10 @@ def _decimal(value: int) -> int | None:
 BCD: tuple[int | None, ...] = tuple(_decimal(value) for value in range(256))
 """The number in a byte of two decimal digits; None for other bytes."""
 _TO_BCD = tuple(number // 10 << 4 | number % 10 for number in range(100))
-_SECONDS: tuple[timedelta | None, ...] = tuple(
+SECONDS: tuple[timedelta | None, ...] = tuple(
     timedelta(seconds=number) if number is not None and number < 60 else None for number in BCD
 )
+"""By the byte of the second; None for what is none."""
 
 
 def to_bcd(moment: datetime) -> bytes:
@@ -50,18 +51,19 @@ _BEIJING_MINUTES: dict[bytes, datetime] = {}
 class TerminalClock:
     """The times of one terminal; decoded minutes are cached, because many reports share them."""
 
-    __slots__ = ("_minutes", "zone")
+    __slots__ = ("minutes", "zone")
 
     def __init__(self, zone: tzinfo = BEIJING) -> None:
         self.zone = zone
-        self._minutes = _BEIJING_MINUTES if zone is BEIJING else {}
+        self.minutes = _BEIJING_MINUTES if zone is BEIJING else {}
+        """The UTC times of minutes that were decoded, by their five bytes."""
 
     def moment(self, minute: bytes, second: int) -> datetime | None:
         """Return the UTC time of five bytes down to the minute and one of the second; None for no time."""
-        start = self._minutes.get(minute)
+        start = self.minutes.get(minute)
         if start is None:
-            start = self._decode_minute(minute)
-        seconds = _SECONDS[second]
+            start = self.decode_minute(minute)
+        seconds = SECONDS[second]
         return start + seconds if start is not None and seconds is not None else None
 
     def read(self, stamp: bytes) -> datetime | None:
@@ -76,7 +78,8 @@ class TerminalClock:
         """
         return to_bcd(moment.astimezone(self.zone))
 
-    def _decode_minute(self, minute: bytes) -> datetime | None:
+    def decode_minute(self, minute: bytes) -> datetime | None:
+        """Return the UTC time of five bytes, and remember it; None for no time."""
         year, month, day, hour, minutes = (BCD[value] for value in minute)
         if year is None or month is None or day is None or hour is None or minutes is None:
             return None
@@ -84,9 +87,9 @@ class TerminalClock:
             start = datetime(2000 + year, month, day, hour, minutes, tzinfo=self.zone).astimezone(UTC)
         except ValueError:
             return None
-        if len(self._minutes) >= _CACHED_MINUTES:
-            self._minutes.clear()
-        self._minutes[minute] = start
+        if len(self.minutes) >= _CACHED_MINUTES:
+            self.minutes.clear()
+        self.minutes[minute] = start
         return start
 
 
