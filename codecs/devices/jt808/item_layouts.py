@@ -38,7 +38,7 @@ class _Layout:
 
     __slots__ = ("items", "misses", "record_steps", "steps", "unpack_from")
 
-    def __init__(self, items: tuple[int, ...], model: Model) -> None:
+    def __init__(self, items: tuple[int, ...], model: Model, *, keeps_unknown: bool) -> None:
         body = frozenset(items)
         forms: list[str] = []
         steps: list[_Step] = []
@@ -54,13 +54,13 @@ class _Layout:
                 steps.append((value_place, *number, None))
             elif standard is not None and reader is None:
                 steps.append((value_place, "", 0, standard))
-            else:
+            elif reader is not None or keeps_unknown:
                 record_steps.append((value_place, reader))
         self.unpack_from: Final = Struct(">" + "".join(f"H{form}" for form in forms)).unpack_from
         self.items: Final = items
         self.steps: Final = tuple(steps)
         self.record_steps: Final = sorted(record_steps, key=lambda step: items[step[0] // 2] == READ_LATE)
-        """Items of makers, and unknown ones: place of the value, and reader."""
+        """Items of makers, and unknown ones if they are kept: place of the value, and reader."""
         self.misses = 0
 
 
@@ -128,7 +128,7 @@ class ItemDecoder:
         items = tuple(found)
         layout = self._layouts.get(items)
         if layout is None:
-            layout = _Layout(items, self._model)
+            layout = _Layout(items, self._model, keeps_unknown=self.keeps_unknown)
             if len(items) > _MAX_ITEMS:
                 return layout
             if len(self._layouts) >= _MAX_LAYOUTS:

@@ -51,6 +51,15 @@ def test_a_lone_byte_behind_the_items_is_ignored():
     assert read(new_decoder(), bytes.fromhex("31010b01"))[0] == {"sat": 11}
 
 
+def test_unknown_items_are_read_only_where_they_are_kept():
+    content = bytes.fromhex("d10201f031010b")
+    assert read(new_decoder(), content)[0] == {"sat": 11, "item0xD1": "01f0"}
+    attributes = {}
+    not_kept = ItemDecoder(STANDARD, keeps_unknown=False)
+    assert not_kept.decode(content, 0, len(content), attributes) == ([], None)
+    assert attributes == {"sat": 11}
+
+
 def test_other_items_of_the_same_size_are_read_and_eventually_come_first():
     decoder = new_decoder()
     first, second = bytes.fromhex("31010b300118"), bytes.fromhex("300118310109")
