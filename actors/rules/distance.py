@@ -34,7 +34,7 @@ def great_circle(latitude: float, longitude: float, to_latitude: float, to_longi
 
 
 def add_distance(
-    report: PositionReport, last: Position | None, attributes: dict[str, Any], *, is_next: bool = True
+    report: PositionReport, last: Position | None, attributes: dict[str, Any], is_next: bool = True
 ) -> None:
     """Add `distance` (metres since the last position, unless the device sent it) and `totalDistance`.
 
@@ -61,7 +61,7 @@ def add_distance(
             travelled = floor(metres * 100 + 0.5) / 100
         attributes["distance"] = travelled
     total = last.attributes.get("totalDistance") if last is not None else 0.0
-    if total.__class__ is not float and not isinstance(total, NUMBER):
+    if not isinstance(total, NUMBER):
         total = 0.0
     if is_next:
         total += travelled

@@ -92,7 +92,7 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         fix_time = latest.fix_time if latest is not None else UNKNOWN_FIX_TIME
     is_future = fix_time > server_time and fix_time - server_time > FUTURE
     replaces = not is_future and (latest is None or fix_time >= latest.fix_time)
-    add_distance(report, latest, attributes, is_next=replaces)
+    add_distance(report, latest, attributes, replaces)
     if report.archived:
         attributes["archive"] = True
     if is_future:
@@ -157,9 +157,9 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
             add_hours(position, latest, settings.engine_charging_voltage)
     if is_implausible:
         attributes["implausible"] = True
-    else:
+    elif "implausible" in attributes:
         # Neither devices nor expressions say so.
-        attributes.pop("implausible", None)
+        del attributes["implausible"]
     known = context.events
     if replaces:
         result = events_of(position, state, rules, known, context.linked)

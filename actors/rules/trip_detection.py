@@ -261,7 +261,7 @@ def advance(
 
 
 def follow(
-    state: TripState, point: TrackPoint, settings: TripSettings, *, has_gaps: bool = False
+    state: TripState, point: TrackPoint, settings: TripSettings, has_gaps: bool = False
 ) -> tuple[TripState, tuple[Transition, ...]]:
     """Do that for a point that `state.believes`; `has_gaps` says that others may be missing."""
     anchor, window, unsure = state.anchor, state.window, state.unsure
@@ -273,7 +273,7 @@ def follow(
     if not point.valid and (point.is_nowhere or _is_ignored(point, unsure or window[-1], limits)):
         return state, _NONE
     if unsure is None:
-        return _advance(state, anchor, point, limits, is_next=state.doubtful is None and not has_gaps)
+        return _advance(state, anchor, point, limits, state.doubtful is None and not has_gaps)
     state = TripState(state.is_moving, anchor, window, state.doubtful, state.doubts, state.elsewhere)
     started = _NONE
     if point.fix_time - unsure.fix_time >= limits.kept or not is_within(
@@ -289,7 +289,6 @@ def _advance(
     anchor: TrackPoint,
     point: TrackPoint,
     limits: Limits,
-    *,
     is_next: bool = False,
     is_sure: bool = False,
 ) -> tuple[TripState, tuple[Transition, ...]]:
@@ -451,16 +450,11 @@ def _has_just_moved(window: Window[TrackPoint], limits: Limits) -> bool:
     points, first, last = window.points, window.first, window.end - 1
     newest = points[last]
     since = newest.fix_time - limits.span
-    for index in (max(first, last - LIKELY_STEPS), last - 1):
+    point = points[max(first, last - LIKELY_STEPS)]
+    if point.speed >= FAST_KNOTS and point.fix_time > since and not is_within(point, newest, limits.still):
         # As nearly always on a drive.
-        point = points[index]
-        if (
-            point.speed >= FAST_KNOTS
-            and point.fix_time > since
-            and not is_within(point, newest, limits.still)
-        ):
-            return True
-    for index in range(last - 2, first - 1, -1):
+        return True
+    for index in range(last - 1, first - 1, -1):
         point = points[index]
         if point.fix_time <= since:
             return False
