@@ -49,8 +49,6 @@ from motorpool.storage.rules.fold_rows import Motion
 MAX_LOOK_BACK: Final = timedelta(hours=24)
 """Positions from before that are not read; what they would tell makes no event."""
 _NO_ATTRIBUTES: Final[Mapping[str, Any]] = {}
-_COMPARED_WITH_NOTHING: Final = frozenset({*MEDIA, "result"})
-"""Attributes that make events of late positions too."""
 
 
 class FoldState(msgspec.Struct, frozen=True, gc=False):
@@ -140,7 +138,8 @@ def events_of(
     settings, attributes, last = rules.settings, position.attributes, state.latest
     last_attributes = _NO_ATTRIBUTES if last is None else last.attributes
     found: list[Event] = []
-    if not attributes.keys().isdisjoint(_COMPARED_WITH_NOTHING):
+    # One by one: a test of sets takes twice as long.
+    if "result" in attributes or "image" in attributes or "video" in attributes or "audio" in attributes:
         found += late_events_of(position, known)
 
     overspeed = state.overspeed

@@ -36,6 +36,8 @@ def at(seconds, **attributes):
         ({"rpm": 700, "hours": 500}, {"rpm": 0}, 500),
         ({"ignition": True, "rpm": 0}, {"ignition": True, "rpm": 0}, None),
         ({"ignition": True}, {"rpm": 900}, 60_000),
+        ({"ignition": True}, {"ignition": True, "rpm": 0}, None),
+        ({"ignition": True, "rpm": 0}, {"ignition": True}, None),
         ({"power": 14.0}, {"power": 14.0}, None),
     ],
 )

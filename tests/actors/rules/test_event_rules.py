@@ -10,6 +10,7 @@ from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.event_rules import FoldState, events_of, late_events_of
 from motorpool.actors.rules.fold import FoldContext, fold
 from motorpool.actors.rules.geofence_index import GeofenceIndex, index_geofence
+from motorpool.actors.rules.media_events import MEDIA
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Event, Geofence, Maintenance, Position
@@ -133,6 +134,12 @@ def test_a_device_without_rules_that_stands_still_has_no_events():
 def test_a_late_position_is_compared_with_nothing():
     late = position(0, image="a.jpg", result="ok", alarm="sos", ignition=True)
     assert [event.type for event in late_events_of(late, ())] == ["media", "commandResult"]
+
+
+@pytest.mark.parametrize("name", [*MEDIA, "result"])
+def test_what_makes_events_of_late_positions_makes_those_of_the_latest(name):
+    now = position(0, **{name: "x"})
+    assert events_of(now, FoldState(), DeviceRules()).events == late_events_of(now, ()) != ()
 
 
 def test_a_motion_is_dated_back_to_where_it_began():
