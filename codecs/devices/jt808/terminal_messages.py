@@ -1,7 +1,6 @@
 """The reports of a terminal's complete JT/T 808 messages (docs/protocols/jt808.md#session and below)."""
 
 from collections.abc import Callable
-from struct import unpack_from
 
 import msgspec
 
@@ -9,7 +8,7 @@ from motorpool.codecs.devices.framing import rejected
 from motorpool.codecs.devices.jt808 import bodies
 from motorpool.codecs.devices.jt808.commands import QUERY_ATTRIBUTES, QUERY_PARAMETERS, QUERY_POSITION, SHOOT
 from motorpool.codecs.devices.jt808.items import Attributes
-from motorpool.codecs.devices.jt808.location import LOCATION_BYTES
+from motorpool.codecs.devices.jt808.location import LOCATION_BYTES, decode_location
 from motorpool.codecs.devices.jt808.parameters import read_parameters
 from motorpool.codecs.devices.jt808.responses import MEDIA, MEDIA_PACKETS, REGISTRATION, make_receipt
 from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage, device_information
@@ -143,19 +142,21 @@ def _batch(message: TerminalMessage) -> list[Report]:
         return [Heartbeat(message.receipt)]
     reports: list[Report] = []
     last: int | None = None
+    body, clock, items = message.body, message.clock, message.items
+    words = message.model.words_of(message.identity.is_2019)
     start = 3
     for _ in range(count):
-        if start + 2 > len(message.body):
-            reports.append(rejected(f"a batch of {count} ends early", message.body[start:]))
+        if start + 2 > len(body):
+            reports.append(rejected(f"a batch of {count} ends early", body[start:]))
             break
-        (size,) = unpack_from(">H", message.body, start)
+        size = body[start] << 8 | body[start + 1]
         start += 2
-        end = min(start + size, len(message.body))
+        end = min(start + size, len(body))
         try:
-            reports.append(message.location(start, end, archived=archived))
+            reports.append(decode_location(body, start, end, clock, words, items, None, archived))
             last = len(reports) - 1
         except Truncated as error:
-            reports.append(rejected(error, message.body[start:end]))
+            reports.append(rejected(error, body[start:end]))
         start = end
     if last is None:
         raise FrameError(f"no good position in a batch of {count}")
