@@ -40,6 +40,7 @@ _TYPE_OF_FIELD: Final = {
 }
 """Attributes that overwrite a field of the position, with the type of the field."""
 _EXACT: Final[Mapping[str, type]] = {"boolean": bool, "number": float, "string": str}
+_NOTHING: Final[Mapping[str, object]] = {}
 _MAX_DEGREES: Final = {"latitude": 90.0, "longitude": 180.0}
 
 
@@ -108,7 +109,7 @@ def variables_of(used: UsedNames, attributes: Mapping[str, object], position: Po
 def _elsewhere(used: UsedNames, last: Position | None, device: Device | None) -> dict[str, object]:
     """Return the variables that the last position and the device have."""
     found: dict[str, object] = {}
-    if device is not None and used.of_device and device.attributes:
+    if device is not None and used.of_device:
         found = {name: device.attributes[name] for name in used.of_device if name in device.attributes}
     if last is not None and used.of_last:
         named = _with_last(last)
@@ -143,9 +144,11 @@ def compute_values(
     """
     failures: Failures = ()
     fields: dict[str, Any] = {}
-    elsewhere = _elsewhere(used, last, device)
+    elsewhere: Mapping[str, object] = _NOTHING
+    if (last is not None and used.of_last) or (device is not None and used.of_device and device.attributes):
+        elsewhere = _elsewhere(used, last, device)
     # What they use is looked up once, so that variables are a plain dict (docs/decisions/0215).
-    variables = elsewhere | attributes if elsewhere else attributes.copy()
+    variables = {**elsewhere, **attributes} if elsewhere else attributes.copy()
     for variable, field in used.fields:
         variables[variable] = getattr(position, field)
     state = EvaluationState(variables, work_here)

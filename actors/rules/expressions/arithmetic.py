@@ -157,6 +157,8 @@ BINARY: dict[str, Binary] = {
     "!$": _not(_affix(str.endswith)),
 }
 """Operators by their symbol."""
+COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+"""Those whose values are booleans."""
 SYMBOLS: dict[str, str] = {
     "eq": "==",
     "ne": "!=",

@@ -9,7 +9,7 @@ from typing import Any
 
 import lark
 
-from motorpool.actors.rules.expressions.arithmetic import BINARY, SYMBOLS, negate, signed
+from motorpool.actors.rules.expressions.arithmetic import BINARY, COMPARISONS, SYMBOLS, negate, signed
 from motorpool.actors.rules.expressions.constant_operands import with_constant
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.evaluation import EvaluationState
@@ -78,7 +78,7 @@ def _short_circuit(*, decisive: bool) -> Rule:
                     return decisive
             return other
 
-        return new_node(step, *parts)
+        return new_node(step, *parts, is_boolean=True)
 
     return rule
 
@@ -163,8 +163,13 @@ class Builder(lark.Transformer[lark.Token, object]):
         if len(links) == 1:
             ((operate, second),) = links
             if others[0].is_constant:
-                return new_node(with_constant(signs[0], parts[0], second(EvaluationState({}))), *parts[::2])
-            return new_node(lambda state: operate(state, first(state), second(state)), *parts[::2])
+                step_of_one = with_constant(signs[0], parts[0], second(EvaluationState({})))
+            else:
+
+                def step_of_one(state: EvaluationState) -> object:
+                    return operate(state, first(state), second(state))
+
+            return new_node(step_of_one, *parts[::2], is_boolean=signs[0] in COMPARISONS)
 
         def step(state: EvaluationState) -> object:
             value = first(state)

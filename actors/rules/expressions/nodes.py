@@ -26,6 +26,8 @@ class Node:
     """The value if it is a string literal."""
     is_constant: bool = False
     """Whether `step` always gives the same value and never fails."""
+    is_boolean: bool = False
+    """Whether all its values are booleans."""
     is_variable: bool = False
     """Whether it is the variable `name`, and nothing else."""
     names: frozenset[str] = frozenset()
@@ -40,13 +42,14 @@ class Returned(Exception):
         self.value = value
 
 
-def new_node(step: Step, *parts: Node, name: str = "") -> Node:
+def new_node(step: Step, *parts: Node, name: str = "", is_boolean: bool = False) -> Node:
     """Return a node with these parts; raise ExpressionError if it is nested too deep."""
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > MAX_DEPTH:
         raise ExpressionError(f"the expression is nested deeper than {MAX_DEPTH} levels")
     own = {name} if name else set()
-    return Node(step, depth, name, names=frozenset(own.union(*(part.names for part in parts))))
+    names = frozenset(own.union(*(part.names for part in parts)))
+    return Node(step, depth, name, is_boolean=is_boolean, names=names)
 
 
 def constant(value: object) -> Node:
@@ -84,8 +87,10 @@ def sequence(parts: Sequence[Node]) -> Node:
     return new_node(step, *parts)
 
 
-def condition(node: Node) -> Callable[[EvaluationState], bool]:
-    """Return a function that evaluates a condition; an undefined variable is false."""
+def condition(node: Node) -> Callable[[EvaluationState], object]:
+    """Return a function that evaluates a condition as a boolean; an undefined variable is false."""
+    if node.is_boolean:
+        return node.step
     given = or_null(node) if node.name else node.step
 
     def step(state: EvaluationState) -> bool:

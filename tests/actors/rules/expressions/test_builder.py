@@ -162,3 +162,10 @@ def test_nothing_of_python_is_reached(refusal, name):
         variables = {"name": "Ann", "list": [1], "map": {}}
         assert f"has no {name}()" in refusal(f"{text}.{name}()", **variables)
     assert refusal(f"name.{name}", name="Ann") == f"the text 'Ann' has no {name}"
+
+
+@pytest.mark.parametrize("test", ["a < 1", "a == 1", "!(a > 5)", "a > 5 || a == 1", "a != 7 && a < 9"])
+def test_a_condition_that_is_a_comparison_fails_for_what_is_undefined_and_takes_null(value, refusal, test):
+    assert refusal(f"{test} ? 'yes' : 'no'") == "undefined variable a"
+    for given in (None, 0, 1, 9.5, "1"):
+        assert (value(f"{test} ? 'yes' : 'no'", a=given) == "yes") is value(test, a=given)
