@@ -19,6 +19,7 @@ from motorpool.actors.events.batch_renderer import BatchRenderer
 from motorpool.actors.events.deliveries import BatchPlan, CommandDelivery, EventDelivery, plan_batch
 from motorpool.actors.events.rendering import reader_of, render
 from motorpool.actors.geocoding.towns import Towns, read_towns
+from motorpool.actors.messages.changes import CHANGES, NotificationChanged
 from motorpool.actors.messages.command_log import COMMAND_LOG, HandedOver, announce_commands, handover_of
 from motorpool.actors.messages.counters import NOTIFICATIONS_DISCARDED, NOTIFICATIONS_MADE
 from motorpool.actors.messages.topics import (
@@ -93,7 +94,7 @@ class Notifier(Actor[Never]):
         self._consumer = EventConsumer(self, undone="events not matched", poll_seconds=POLL_SECONDS)
         self._calendars = OpenCalendars(database, self._consumer.wake)
         self._towns: Towns | None = None
-        """Read when there is first something to tell."""
+        """Read once there are notifications."""
 
     async def run(self) -> None:
         """Match events, and tell users which of their receivers are paused, until cancelled."""
@@ -102,8 +103,22 @@ class Notifier(Actor[Never]):
             nursery.start_soon(self._send_text_commands, waiting)
             nursery.start_soon(self._report_stopped)
             nursery.start_soon(self._calendars.run)
+            nursery.start_soon(self._read_towns)
             self.context.listen(UNMATCHED_EVENTS, lambda _: self._consumer.wake())
             await self._consumer.run(self.context.log)
+
+    async def _read_towns(self) -> None:
+        """Read the towns as soon as there are notifications, so that the first event need not wait."""
+        async with self.context.system.topic(CHANGES).subscribe() as commits:
+            needed = False
+            # What is not found out now is read with the first event.
+            with suppress(StorageError):
+                needed = await notifications.any_exist(self._database)
+            while not needed:
+                with suppress(Lagged):
+                    changes = (change for commit in await commits.receive_batch() for change in commit)
+                    needed = any(isinstance(change, NotificationChanged) for change in changes)
+        self._towns = await trio.to_thread.run_sync(read_towns)
 
     async def is_waiting(self) -> bool:
         """Return whether events wait."""

@@ -26,6 +26,12 @@ class Match(msgspec.Struct, frozen=True, gc=False):
     user_ids: tuple[int, ...]
 
 
+async def any_exist(q: Queries) -> bool:
+    """Return whether there are notifications."""
+    found: bool = await q.fetch_value("select exists (select from notifications)")
+    return found
+
+
 async def remove_matched(transaction: Queries, event_ids: Iterable[int]) -> None:
     """Remove events whose messages are in the outbox, together with the commit."""
     await transaction.defer_to_commit(

@@ -8,6 +8,7 @@ import pytest
 import trio
 from tests.runtime.actor_testing import Probe
 
+from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.notificators.mail import MailSettings
@@ -18,6 +19,7 @@ from motorpool.actors.events import batch_renderer, deliveries
 from motorpool.actors.events import notifier as notifier_module
 from motorpool.actors.events.notifier import Notifier
 from motorpool.actors.events.settings import NotificationSettings
+from motorpool.actors.messages.changes import NotificationChanged, UserChanged
 from motorpool.actors.messages.topics import (
     DELIVERIES_STOPPED,
     EVENTS,
@@ -179,6 +181,27 @@ async def test_the_own_words_of_the_oldest_notification_that_has_any_are_said(
         ("ann@example.org", "1 rests", "1\nrests\n"),
         ("ben@example.org", "1: has stopped", "Halt\n"),
     ]
+
+
+@pytest.mark.parametrize("exists_before", [True, False])
+async def test_towns_are_read_once_there_are_notifications_and_before_the_first_event(
+    database, tree, time, outgoing, make_user, make_notification, monkeypatch, exists_before
+):
+    reads = []
+    monkeypatch.setattr(notifier_module, "read_towns", lambda: reads.append(time.current_time()))
+    ann = await make_user("ann")
+    if exists_before:
+        await make_notification("deviceMoving", ann)
+    async with tree(*notifying(database, outgoing)) as system:
+        await time.settle()
+        assert bool(reads) == exists_before
+        await publish_changes(system, UserChanged(ann.id, "updated"))
+        await time.settle()
+        assert bool(reads) == exists_before
+        added = await make_notification("deviceStopped", ann)
+        await publish_changes(system, NotificationChanged(added.id, "created"))
+        await time.settle()
+        assert len(reads) == 1
 
 
 async def test_events_that_nobody_has_a_notification_for_do_not_wait(
