@@ -90,7 +90,10 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         outdated = True
         place = latest or _NO_LOCATION
         fix_time = latest.fix_time if latest is not None else UNKNOWN_FIX_TIME
-    is_future = fix_time > server_time and fix_time - server_time > FUTURE
+    ahead, is_future = 0.0, False
+    if fix_time > server_time:
+        lead = fix_time - server_time
+        ahead, is_future = lead.total_seconds(), lead > FUTURE
     replaces = not is_future and (latest is None or fix_time >= latest.fix_time)
     add_distance(report, latest, attributes, replaces)
     if report.archived:
@@ -126,7 +129,6 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         rules.calendar is not None and not rules.calendar.covers(fix_time, server_time)
     ):
         return FoldResult(None, context.events, state, failures)
-    ahead = (fix_time - server_time).total_seconds() if fix_time > server_time else 0.0
     # Whether the device can be where it says (docs/events.md#implausible-positions).
     is_implausible = replaces and not outdated and not state.trip.believes(position, ahead, settings.trips)
     if is_implausible:

@@ -319,9 +319,9 @@ def _advance(
                     return TripState(True, anchor, Window((point,))), _NONE
                 started = (Transition(False, newest), *started)
             return TripState(True, newest, Window((point,))), started
-    before = window
-    window = _extended(before, point, limits, anchor if state.is_moving else None)
-    if state.is_moving:
+    before, is_moving = window, state.is_moving
+    window = _extended(before, point, limits, anchor if is_moving else None)
+    if is_moving:
         if 2 * gap < limits.duration and (
             (
                 _has_just_moved(window, limits)

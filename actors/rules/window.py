@@ -5,6 +5,8 @@ from typing import Final, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
+_new: Final = object.__new__
+"""At hand: `Window.__new__` is looked up in all bases."""
 _MOST_DROPPED: Final = 32
 """Most values that a list keeps in front of the window before it is copied."""
 
@@ -31,7 +33,7 @@ class Window(Sequence[T], Generic[T]):
             points = points[first:end]
             first, end = 0, end - first
         points.append(value)
-        window: Window[T] = Window.__new__(Window)
+        window: Window[T] = _new(Window)
         window.points, window.first, window.end = points, first, end + 1
         return window
 
