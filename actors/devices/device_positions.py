@@ -20,9 +20,9 @@ from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.messages.downlink import ConnectionMessage, Settled
 from motorpool.actors.messages.uplink import SetAccumulators
 from motorpool.actors.rules.device_rules import WindowsMissing
-from motorpool.actors.rules.event_rules import NOTHING_STORED, FoldState
+from motorpool.actors.rules.event_rules import NOTHING_STORED, FoldResult, FoldState
 from motorpool.actors.rules.expressions import WORK_HERE, TooMuchHere
-from motorpool.actors.rules.fold import FoldContext, FoldResult, fold
+from motorpool.actors.rules.fold import FoldContext, fold
 from motorpool.actors.rules.severity import grade
 from motorpool.codecs.reports import PositionReport
 from motorpool.runtime import ActorError, Deferred, MailboxFull, Ref
