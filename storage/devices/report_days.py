@@ -33,7 +33,7 @@ committed; then it goes without."""
 
 _GUARD: Final = 0x6D70_7264
 """Key of the advisory lock that transactions share which look for versions, and that a statement holds alone
-which makes one. So those that have found none have ended before there is one. The procedure `expect_no_days`
+which makes one. So those that have found none have ended before there is one. The function `expect_no_days`
 shares it, too."""
 _SHARE = f"select pg_advisory_xact_lock_shared({_GUARD})"
 _ENROL = f"""
@@ -135,7 +135,8 @@ def expect_none(device_ids: Iterable[int]) -> str:
     For the end of a transaction that changes positions; without the failure `drop` need not be called.
     """
     numbers = ",".join(map(str, device_ids))
-    return f"call expect_no_days('{{{numbers}}}')"
+    # A plain select would return a row, which a script after a COPY may not.
+    return f"do $$ begin perform expect_no_days('{{{numbers}}}'); end $$"
 
 
 async def drop_span(transaction: Queries, device_id: int, start: datetime, end: datetime) -> None:
