@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from motorpool.actors.rules import edge_columns, geofence_index
 from motorpool.actors.rules.area import read_area
-from motorpool.actors.rules.area_shapes import METRES_PER_DEGREE, Corridor, Polygon
+from motorpool.actors.rules.area_shapes import METRES_PER_DEGREE, Circle, Corridor, Polygon
 from motorpool.actors.rules.geofence_index import (
     EMPTY,
     MAX_TILES,
@@ -297,10 +297,12 @@ NO_EXTENT = re.compile(r"^CIRCLE .*, 0(\.0)?\)$")
 @settings(max_examples=200)
 def test_a_segment_meets_in_columns_what_it_meets_edge_by_edge(fleet):
     rows, start, end = fleet
-    # Whether a segment meets what has no extent is a matter of rounding.
-    geofences = [index_geofence(row) for row in rows if not NO_EXTENT.search(row.area)]
-    one_by_one = [g.area.is_crossed(start, end) for g in geofences]
-    assert edge_columns.which_are_crossed([g.area for g in geofences], start, end) == one_by_one
+    areas = [index_geofence(row).area for row in rows if not NO_EXTENT.search(row.area)]
+    # Whether a segment meets what has no extent is a matter of rounding, and edge by edge its nearest point
+    # is found on a plane, which circles of a continent are not.
+    areas = [area for area in areas if not (isinstance(area, Circle) and area.radius > 1e6)]
+    one_by_one = [area.is_crossed(start, end) for area in areas]
+    assert edge_columns.which_are_crossed(areas, start, end) == one_by_one
 
 
 @ways
