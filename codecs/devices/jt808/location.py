@@ -78,7 +78,7 @@ def decode_location(
         if others.is_holloo and status & _DOORS:
             attributes.pop("door", None)
     # As `clock.moment` does, without the call.
-    began, seconds = clock.minutes.get(minute) or clock.decode_minute(minute), SECONDS[second]
+    began, seconds = clock.decoded_minutes.get(minute) or clock.decode_minute(minute), SECONDS[second]
     valid = status & 2 != 0
     # Zeros without a fix, and numbers beyond the poles or 180 degrees, are not coordinates.
     located = (valid or latitude != 0 or longitude != 0) and latitude <= _POLE and longitude <= _FARTHEST

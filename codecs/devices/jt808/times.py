@@ -51,16 +51,16 @@ _BEIJING_MINUTES: dict[bytes, datetime] = {}
 class TerminalClock:
     """The times of one terminal; decoded minutes are cached, because many reports share them."""
 
-    __slots__ = ("minutes", "zone")
+    __slots__ = ("decoded_minutes", "zone")
 
     def __init__(self, zone: tzinfo = BEIJING) -> None:
         self.zone = zone
-        self.minutes = _BEIJING_MINUTES if zone is BEIJING else {}
+        self.decoded_minutes = _BEIJING_MINUTES if zone is BEIJING else {}
         """The UTC times of minutes that were decoded, by their five bytes."""
 
     def moment(self, minute: bytes, second: int) -> datetime | None:
         """Return the UTC time of five bytes down to the minute and one of the second; None for no time."""
-        start = self.minutes.get(minute)
+        start = self.decoded_minutes.get(minute)
         if start is None:
             start = self.decode_minute(minute)
         seconds = SECONDS[second]
@@ -87,9 +87,9 @@ class TerminalClock:
             start = datetime(2000 + year, month, day, hour, minutes, tzinfo=self.zone).astimezone(UTC)
         except ValueError:
             return None
-        if len(self.minutes) >= _CACHED_MINUTES:
-            self.minutes.clear()
-        self.minutes[minute] = start
+        if len(self.decoded_minutes) >= _CACHED_MINUTES:
+            self.decoded_minutes.clear()
+        self.decoded_minutes[minute] = start
         return start
 
 
