@@ -101,8 +101,8 @@ class Hub:
                     await trio.sleep(GATHER_SECONDS)
                     turn = epoll.poll(0, TURN_SOCKETS)
             began = trio.current_time()
-            # All are read before the first is processed: otherwise the code of the kernel and that of the
-            # server would displace each other from the processor's caches at each socket.
+            # All are read before the first is processed: by turns, the kernel's code and the server's would
+            # displace each other from the processor's caches at each socket.
             received: list[tuple[WatchedSocket, bytes]] = []
             for descriptor, events in turn:
                 watched = sockets.get(descriptor)

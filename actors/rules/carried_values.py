@@ -24,14 +24,7 @@ def add_hours(position: Position, latest: Position, charging_voltage: float = 0.
     """
     attributes, before = position.attributes, latest.attributes
     hours = before.get("hours", 0)
-    is_running: bool | None
-    if attributes.get("ignition") is True is before.get("ignition") and not (
-        "rpm" in attributes or "rpm" in before
-    ):
-        # As of most devices that drive, without two calls.
-        is_running = True
-    else:
-        is_running = is_engine_on(attributes, charging_voltage) and is_engine_on(before, charging_voltage)
+    is_running = is_engine_on(attributes, charging_voltage) and is_engine_on(before, charging_voltage)
     if not (hours or is_running):
         return
     if not isinstance(hours, NUMBER) or hours is True or not 0 <= hours < MAX_HOURS:

@@ -43,7 +43,7 @@ def add_distance(
     say they are. What is computed is rounded to centimetres by arithmetic, four times as fast as by `round`.
     """
     travelled = attributes.get("distance")
-    if travelled is None or not isinstance(travelled, NUMBER) or not -MAX_DISTANCE < travelled < MAX_DISTANCE:
+    if not isinstance(travelled, NUMBER) or not -MAX_DISTANCE < travelled < MAX_DISTANCE:
         travelled = 0.0
         if (
             is_next

@@ -89,7 +89,7 @@ class FoldResult(msgspec.Struct, frozen=True, gc=False):
     point: TrackPoint | None = None
     """The position as the trip machine keeps it; None if it keeps nothing."""
     dated_back: tuple[tuple[Event, TrackPoint], ...] = ()
-    """Those of `events` that belong to the position of a point, which may be an earlier one."""
+    """Events among `events` that refer to a track point, possibly an earlier one of the device, by its id."""
 
 
 def late_events_of(position: Position, known: Sequence[Event]) -> tuple[Event, ...]:
@@ -111,9 +111,8 @@ def events_of_implausible(
 ) -> FoldResult:
     """Return what comes of a position where the device cannot be.
 
-    Its events are those of a late one and those of its alarms, since the next position may not tell of them
-    any more.
-    `known` are as for `events_of`.
+    It makes the events of a late position, and those of its alarms: the next position may not repeat these.
+    `known` is as for `events_of`.
     """
     found = list(late_events_of(position, known))
     if "alarm" in position.attributes:

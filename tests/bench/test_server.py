@@ -39,7 +39,7 @@ def test_cpu_and_memory_of_several_processes_are_counted_together() -> None:
         supervisor = server.process.pid
         assert server.resident_bytes() > 2.5 * machine.resident_bytes(supervisor)
         assert server.cpu_seconds() > machine.cpu_seconds(supervisor)
-        # That of PostgreSQL, which the supervisor has started as well, is counted apart.
+        # PostgreSQL, which the supervisor has started as well, is counted apart.
         counted = machine.tree_cpu_seconds(supervisor) - server.cpu_seconds()
         assert 0 < counted < machine.tree_cpu_seconds(supervisor) / 2
 

@@ -7,7 +7,7 @@ from struct import Struct
 from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.devices.jt808.item_layouts import ItemDecoder
 from motorpool.codecs.devices.jt808.items import Alarms
-from motorpool.codecs.devices.jt808.times import SECONDS, TerminalClock
+from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.devices.jt808.vendors.models import STANDARD, model_of
 from motorpool.codecs.devices.jt808.vendors.state_words import StateWords
 from motorpool.codecs.errors import Truncated
@@ -77,15 +77,13 @@ def decode_location(
             altitude = others.altitude
         if others.is_holloo and status & _DOORS:
             attributes.pop("door", None)
-    # As `clock.moment` does, without the call.
-    began, seconds = clock.decoded_minutes.get(minute) or clock.decode_minute(minute), SECONDS[second]
     valid = status & 2 != 0
     # Zeros without a fix, and numbers beyond the poles or 180 degrees, are not coordinates.
     located = (valid or latitude != 0 or longitude != 0) and latitude <= _POLE and longitude <= _FARTHEST
     # All fields in their order: by keyword it would take four times as long.
     return PositionReport(
         attributes,
-        began + seconds if began is not None and seconds is not None else None,
+        clock.moment(minute, second),
         None,
         located,
         valid,

@@ -18,10 +18,9 @@ def _decimal(value: int) -> int | None:
 BCD: tuple[int | None, ...] = tuple(_decimal(value) for value in range(256))
 """The number in a byte of two decimal digits; None for other bytes."""
 _TO_BCD = tuple(number // 10 << 4 | number % 10 for number in range(100))
-SECONDS: tuple[timedelta | None, ...] = tuple(
+_SECONDS: tuple[timedelta | None, ...] = tuple(
     timedelta(seconds=number) if number is not None and number < 60 else None for number in BCD
 )
-"""By the byte of the second; None for what is none."""
 
 
 def to_bcd(moment: datetime) -> bytes:
@@ -51,19 +50,18 @@ _BEIJING_MINUTES: dict[bytes, datetime] = {}
 class TerminalClock:
     """The times of one terminal; decoded minutes are cached, because many reports share them."""
 
-    __slots__ = ("decoded_minutes", "zone")
+    __slots__ = ("_minutes", "zone")
 
     def __init__(self, zone: tzinfo = BEIJING) -> None:
         self.zone = zone
-        self.decoded_minutes = _BEIJING_MINUTES if zone is BEIJING else {}
-        """The UTC times of minutes that were decoded, by their five bytes."""
+        self._minutes = _BEIJING_MINUTES if zone is BEIJING else {}
 
     def moment(self, minute: bytes, second: int) -> datetime | None:
         """Return the UTC time of five bytes down to the minute and one of the second; None for no time."""
-        start = self.decoded_minutes.get(minute)
+        start = self._minutes.get(minute)
         if start is None:
-            start = self.decode_minute(minute)
-        seconds = SECONDS[second]
+            start = self._decode_minute(minute)
+        seconds = _SECONDS[second]
         return start + seconds if start is not None and seconds is not None else None
 
     def read(self, stamp: bytes) -> datetime | None:
@@ -78,8 +76,7 @@ class TerminalClock:
         """
         return to_bcd(moment.astimezone(self.zone))
 
-    def decode_minute(self, minute: bytes) -> datetime | None:
-        """Return the UTC time of five bytes, and remember it; None for no time."""
+    def _decode_minute(self, minute: bytes) -> datetime | None:
         year, month, day, hour, minutes = (BCD[value] for value in minute)
         if year is None or month is None or day is None or hour is None or minutes is None:
             return None
@@ -87,9 +84,9 @@ class TerminalClock:
             start = datetime(2000 + year, month, day, hour, minutes, tzinfo=self.zone).astimezone(UTC)
         except ValueError:
             return None
-        if len(self.decoded_minutes) >= _CACHED_MINUTES:
-            self.decoded_minutes.clear()
-        self.decoded_minutes[minute] = start
+        if len(self._minutes) >= _CACHED_MINUTES:
+            self._minutes.clear()
+        self._minutes[minute] = start
         return start
 
 

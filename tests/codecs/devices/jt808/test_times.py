@@ -51,7 +51,7 @@ def test_memory_of_minutes_is_bounded():
     for minute in range(5000):
         moment = start + timedelta(minutes=minute)
         assert clock.read(clock.write(moment)) == moment
-    assert len(clock.decoded_minutes) <= 4096
+    assert len(clock._minutes) <= 4096
 
 
 def test_years_that_two_digits_cannot_tell_are_refused():
