@@ -61,7 +61,7 @@ class DatagramPeer(PeerSocket):
     def received(self, datagram: bytes) -> None:
         """Pass a datagram on, or let it wait; drop it where too much waits."""
         if not self._is_paused:
-            self.reader.on_data(datagram)
+            self._pass_on(datagram)
         elif len(self._queue) < MAX_QUEUED and self.guard.memory.take(self.peer, len(datagram)):
             self._queue.append(datagram)
         else:
@@ -84,7 +84,12 @@ class DatagramPeer(PeerSocket):
         while self._queue and not self._is_paused:
             datagram = self._queue.popleft()
             self.guard.memory.take(self.peer, -len(datagram))
-            self.reader.on_data(datagram)
+            self._pass_on(datagram)
+
+    def _pass_on(self, datagram: bytes) -> None:
+        reader = self.reader
+        reader.on_data(datagram)
+        reader.forward()
 
     def send(self, data: bytes) -> None:
         """Send one datagram, or drop it if it cannot be sent now: the device sends its message again."""

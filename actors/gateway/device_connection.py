@@ -126,9 +126,9 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._refusals = 0
         self._rejected = 0
         self._pending: Sequence[Report] = ()
-        """Decoded reports whose handling has to wait."""
+        """Decoded reports that are not forwarded yet, or whose handling has to wait."""
         self._failure: Exception | None = None
-        """A crash of `on_data`, raised in the connection's own task."""
+        """A crash of `on_data` or `forward`, raised in the connection's own task."""
         self._is_processing = False
         self._is_departing = False
         self._unsettled: dict[object, Ref[DeviceMessage]] | None = None
@@ -167,6 +167,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         else:
             while data := await socket.receive():
                 self.on_data(data)
+                self.forward()
                 await self._process_pending()
 
     def _open(self) -> None:
@@ -202,7 +203,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
             socket.log(self.context, logging.INFO, *line)
 
     def on_data(self, data: bytes) -> None:
-        """Decode and forward received bytes; runs in the hub's task, so it must not raise."""
+        """Decode received bytes; runs in the hub's task, so it must not raise."""
         if self._rule_cache.generation != self._generation:
             self._generation = self._rule_cache.generation
             self._devices.check_rules()
@@ -213,21 +214,34 @@ class DeviceConnection(Actor[ConnectionMessage]):
             if self._devices.present is None:
                 self._keep_first(data)
             reports = codec.receive_datagram(data) if socket.is_datagram else codec.receive(data)
-            if reports:
-                self._pending = self._forward(reports)
+            self._pending = reports
             if socket.held or not reports:
                 socket.hold(codec.buffered + len(self._first or b""))
         except CodecError as error:
             socket.close(f"cannot be decoded: {error}")
         except Exception as error:
             self._failure = error
+        traffic = socket.guard.traffic
+        if traffic.topic.is_followed:
+            traffic.note(self._ref, socket.peer, codec.name, data, *self._devices.shown)
+
+    def forward(self) -> None:
+        """Forward decoded reports up to the first that has to wait for something; must not raise."""
+        pending, self._pending = self._pending, ()
+        socket = self._socket
+        if socket.closed and self._failure is None:
+            # What ended it came after the bytes; the device sends again what was not acknowledged.
+            self.on_ended()
+            return
+        if pending:
+            try:
+                self._pending = self._forward(pending)
+            except Exception as error:
+                self._failure = error
         if self._pending or self._failure is not None:
             socket.pause_reading()
             if socket.has_hub:
                 self.context.begin_run()
-        traffic = socket.guard.traffic
-        if traffic.topic.is_followed:
-            traffic.note(self._ref, socket.peer, codec.name, data, *self._devices.shown)
 
     def _keep_first(self, data: bytes) -> None:
         """Keep what may hold the login, and messages behind it to be decoded as its device wants."""

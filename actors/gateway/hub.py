@@ -101,8 +101,8 @@ class Hub:
                     await trio.sleep(GATHER_SECONDS)
                     turn = epoll.poll(0, TURN_SOCKETS)
             began = trio.current_time()
-            # All are read before the first is processed: by turns, the kernel's code and the server's would
-            # displace each other from the processor's caches at each socket.
+            # All are read before the first is decoded, and decoded before the first is forwarded: by turns,
+            # the code of these steps would displace each other's from the processor's caches.
             received: list[tuple[WatchedSocket, bytes]] = []
             for descriptor, events in turn:
                 watched = sockets.get(descriptor)
@@ -122,9 +122,14 @@ class Hub:
                     received.append((watched, data))
                 else:
                     watched.close("closed by the device")
+            readers: list[Reader] = []
             for watched, data in received:
                 # Nobody's, if it was closed by an earlier socket of this turn.
-                watched.reader.on_data(data)
+                reader = watched.reader
+                reader.on_data(data)
+                readers.append(reader)
+            for reader in readers:
+                reader.forward()
 
 
 class HubActor(Actor[Never]):

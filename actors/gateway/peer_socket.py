@@ -13,7 +13,12 @@ class Reader(Protocol):
     """What reads a socket, such as the actor of its connection."""
 
     def on_data(self, data: bytes) -> None:
-        """Take received bytes, never none; must not raise."""
+        """Decode received bytes, never none; must not raise."""
+
+    def forward(self) -> None:
+        """Forward what was decoded; called after `on_data`, also if the connection has ended since; must not
+        raise.
+        """
 
     def on_ended(self) -> None:
         """Learn that the connection has ended; called once."""
@@ -24,6 +29,9 @@ class _Nobody:
 
     def on_data(self, data: bytes) -> None:
         """Ignore them."""
+
+    def forward(self) -> None:
+        """Do nothing."""
 
     def on_ended(self) -> None:
         """Do nothing."""

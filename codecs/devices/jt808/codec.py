@@ -83,16 +83,22 @@ class Jt808(DeviceCodec):
     models = MODELS
 
     def __init__(self, zone: tzinfo = BEIJING) -> None:
+        # What each location reads comes first, and so lies together in memory.
         self._framer = UploadFramer()
+        self._location_head = b""
+        """Of the last location of this sender: delimiter and header, unescaped, up to the serial."""
+        self._location_bytes = 0
+        """Its size, with both delimiters; 0 before the first."""
+        self._location_receipts = 0
+        self._clock = BEIJING_CLOCK if zone is BEIJING else TerminalClock(zone)
+        self._words = STANDARD.words_2013
+        self._items = STANDARD_ITEMS
+        self._responses = responses.ResponseEncoder()
         # Made when first needed: most connections carry neither subpackaged messages nor files.
         self._reassembler: PacketReassembler | None = None
         self._uploads: AttachmentUploads | None = None
-        self._responses = responses.ResponseEncoder()
         self._sent_commands = SentCommands()
-        self._clock = BEIJING_CLOCK if zone is BEIJING else TerminalClock(zone)
         self._known_model = STANDARD
-        self._words = STANDARD.words_2013
-        self._items = STANDARD_ITEMS
         self._phone = b""
         self._identity: Identity | None = None
         self._announced_number = ""
@@ -100,11 +106,6 @@ class Jt808(DeviceCodec):
         self._text_sender = ""
         """The identity of the last text."""
         self._identity_bits = 0
-        self._location_receipts = 0
-        self._location_head = b""
-        """Of the last location of this sender: delimiter and header, unescaped, up to the serial."""
-        self._location_bytes = 0
-        """Its size, with both delimiters; 0 before the first."""
 
     def receive(self, data: bytes) -> list[Report]:
         """Return the reports of all messages that are complete; no input ends the stream."""

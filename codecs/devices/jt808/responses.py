@@ -41,8 +41,12 @@ _GENERAL_BYTES = 5
 
 IDENTITY_SHIFT = 72
 _KEY_BYTES = 11
+_NO_KEY = 1 << 8 * _KEY_BYTES
+"""That of no identity."""
 _KIND_SHIFT = 64
 _MEDIA_SHIFT = 32
+_MESSAGE = (1 << _MEDIA_SHIFT) - 1
+"""Serial and id."""
 
 
 def make_receipt(
@@ -63,17 +67,17 @@ _NO_IDENTITY = Identity(bytes(6), is_2019=False)
 class ResponseEncoder:
     """Encodes responses and counts the platform's own serial."""
 
-    __slots__ = ("_check", "_head", "_identity", "_identity_key", "_serial", "code")
+    __slots__ = ("_check", "_expected", "_head", "_identity", "_serial", "code")
 
     def __init__(self) -> None:
         self.code = ""
         """The authentication code of the next registration that is accepted; empty: the terminal's number."""
         self._serial = 0
-        self.expect(_NO_IDENTITY, -1)
+        self.expect(_NO_IDENTITY, _NO_KEY)
 
     def expect(self, identity: Identity, key: int) -> None:
         """Keep the identity, with its key, that the next receipts probably belong to."""
-        self._identity, self._identity_key = identity, key
+        self._identity, self._expected = identity, key << IDENTITY_SHIFT
         head = b"" if identity.is_e7 else encode_head(identity, GENERAL_RESPONSE, 0, _GENERAL_BYTES)[:-2]
         self._head = b"" if identity.is_e7 else b"~" + escaped(head)
         """The head of 0x8001 up to its serial, escaped behind a delimiter; empty for frames between E7."""
@@ -91,9 +95,13 @@ class ResponseEncoder:
             assert isinstance(receipt, bytes)
             identity = Identity.from_key(int.from_bytes(receipt[:_KEY_BYTES], "big"))
             return encode_frame(identity, FILE_END_RESPONSE, self.next_serial(), receipt[_KEY_BYTES:])
+        message = receipt ^ self._expected
+        if message <= _MESSAGE:
+            # As nearly always: the general response to a message of the expected identity.
+            return self._general(message, DONE)
         kind = receipt >> _KIND_SHIFT & 0xFF
         if kind == GENERAL:
-            return self._general(receipt, DONE)
+            return self._general_to(receipt, DONE)
         if kind == REGISTRATION:
             identity = self._identity_of(receipt)
             # Of a device without a secret every code is accepted and none is kept.
@@ -102,7 +110,7 @@ class ResponseEncoder:
             return encode_frame(identity, REGISTER_RESPONSE, self.next_serial(), body)
         if kind == LOCK:
             return self._lock(receipt, DONE)
-        packet = self._general(receipt, DONE) if kind == MEDIA_PACKETS else b""
+        packet = self._general_to(receipt, DONE) if kind == MEDIA_PACKETS else b""
         media_id = (receipt >> _MEDIA_SHIFT & 0xFFFF_FFFF).to_bytes(4, "big")
         return packet + encode_frame(self._identity_of(receipt), MEDIA_RESPONSE, self.next_serial(), media_id)
 
@@ -116,19 +124,20 @@ class ResponseEncoder:
             return encode_frame(self._identity_of(receipt), REGISTER_RESPONSE, self.next_serial(), body)
         if receipt >> _KIND_SHIFT & 0xFF == LOCK:
             return self._lock(receipt, result)
-        return self._general(receipt, result)
+        return self._general_to(receipt, result)
 
     def _lock(self, receipt: int, result: int) -> bytes:
         body = pack(">HB", receipt >> 16 & 0xFFFF, result)
         return encode_lock_frame(self._identity_of(receipt), LOCK_RESPONSE, _LOCK_SERIAL, body)
 
-    def _general(self, receipt: int, result: int) -> bytes:
-        """Append to the head what differs: nearly every message is answered so."""
-        if receipt >> IDENTITY_SHIFT != self._identity_key:
-            self._identity_of(receipt)
+    def _general_to(self, receipt: int, result: int) -> bytes:
+        self._identity_of(receipt)
+        return self._general(receipt & _MESSAGE, result)
+
+    def _general(self, message: int, result: int) -> bytes:
+        """Append to the head what differs; `message` is id and serial, of the expected identity."""
         serial = self._serial
         self._serial = serial + 1 & 0xFFFF
-        message = receipt & 0xFFFF_FFFF
         answered, answered_id = message & 0xFFFF, message >> 16
         if not self._head:
             body = pack(">HHB", answered, answered_id, result)
@@ -139,6 +148,6 @@ class ResponseEncoder:
 
     def _identity_of(self, receipt: int) -> Identity:
         key = receipt >> IDENTITY_SHIFT
-        if key != self._identity_key:
+        if key << IDENTITY_SHIFT != self._expected:
             self.expect(Identity.from_key(key), key)
         return self._identity

@@ -43,6 +43,9 @@ class Recording(Actor):
     def on_data(self, data):
         self.received.append(data)
 
+    def forward(self):
+        pass
+
     def on_ended(self):
         self.context.leave()
 
@@ -169,7 +172,7 @@ def test_datagrams_wait_while_others_are_processed_and_too_many_are_dropped(data
         if len(received) % 10 == 0:
             one.pause_reading()
 
-    one.watch(SimpleNamespace(on_data=take, on_ended=lambda: ended.append(one)))
+    one.watch(SimpleNamespace(on_data=take, forward=lambda: None, on_ended=lambda: ended.append(one)))
     assert len(received) == 10
     while len(received) < MAX_QUEUED:
         one.resume_reading()

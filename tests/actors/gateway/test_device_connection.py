@@ -945,6 +945,22 @@ class TestHub:
             assert kinds(neighbours.devices[row.id]) == [Connected, PositionReported, Disconnected]
         assert peer.device_socket.reason == "closed by the device"
 
+    async def test_what_was_decoded_before_another_of_the_turn_closed_it_is_not_forwarded(
+        self, make_device, line, neighbours, hub
+    ):
+        row = await make_device()
+        async with line(hub=hub) as peer:
+            peer.socket.send(peer.terminal.register())
+            assert await response(peer) == 0
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            # As the hub calls it.
+            reader = peer.device_socket.reader
+            reader.on_data(location(peer.terminal))
+            peer.device_socket.close("replaced")
+            reader.forward()
+            await until(lambda: not peer.ref.alive)
+            assert kinds(neighbours.devices[row.id]) == [Connected, Disconnected]
+
     async def test_a_crash_closes_the_socket_and_detaches_the_device(
         self, make_device, line, neighbours, hub, caplog
     ):

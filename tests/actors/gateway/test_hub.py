@@ -51,6 +51,9 @@ class Reader:
         self.received += data
         self.news.set()
 
+    def forward(self):
+        pass
+
     def on_ended(self):
         self.ended = True
         self.news.set()
@@ -151,6 +154,26 @@ async def test_what_was_read_from_a_socket_that_another_of_the_turn_has_closed_i
     await trio.testing.wait_all_tasks_blocked(0.05)
     assert sorted(reader.received for reader in readers) == [b"", b"now"]
     assert sorted(reader.ended for reader in readers) == [False, True]
+
+
+async def test_all_sockets_of_a_turn_are_decoded_before_the_first_is_forwarded(nursery, pairs):
+    hub = Hub()
+    readers = [Reader(DeviceSocket(ours, hub=hub)) for ours, _ in pairs[:2]]
+    seen = []
+
+    def close_both():
+        seen.append([reader.received for reader in readers])
+        for reader in readers:
+            reader.device_socket.close("told so")
+
+    for reader in readers:
+        reader.forward = close_both
+    for _, theirs in pairs[:2]:
+        theirs.sendall(b"now")
+    nursery.start_soon(hub.run)
+    await trio.testing.wait_all_tasks_blocked(0.05)
+    # Also that which the first has closed.
+    assert seen == [[b"now", b"now"]] * 2
 
 
 async def test_a_socket_that_has_ended_before_it_is_watched_says_so_at_once(hub, pairs):
