@@ -63,6 +63,8 @@ MAX_WINDOW_POINTS = 128
 to half of them."""
 LIKELY_STEPS = 8
 """Points ago at which a device that reports each second was elsewhere if it drives."""
+LIKELY_GAP = 2.0
+"""Seconds between two points after which it was elsewhere at the one before."""
 MAX_SECONDS = 1e8
 """A longer `min_duration` counts as this: three years."""
 ROUNDING: Final = 1e-6
@@ -324,7 +326,7 @@ def _advance(
     if is_moving:
         if 2 * gap < limits.duration and (
             (
-                _has_just_moved(window, limits)
+                _has_just_moved(window, gap, limits)
                 and (
                     point.fix_time - window.points[window.first].fix_time < limits.kept
                     or point.fix_time - anchor.fix_time < limits.kept
@@ -445,12 +447,16 @@ def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limit
     )
 
 
-def _has_just_moved(window: Window[TrackPoint], limits: Limits) -> bool:
-    """Whether the device reported within `duration` that it moves, and was not yet where it is now."""
+def _has_just_moved(window: Window[TrackPoint], gap: float, limits: Limits) -> bool:
+    """Whether the device reported within `duration` that it moves, and was not yet where it is now.
+
+    `gap` is how many seconds ago the last report came.
+    """
     points, first, last = window.points, window.first, window.end - 1
     newest = points[last]
     since = newest.fix_time - limits.span
-    point = points[max(first, last - LIKELY_STEPS)]
+    # The point before the newest was read just now, an older one has to come from memory.
+    point = points[last - 1 if gap > LIKELY_GAP else max(first, last - LIKELY_STEPS)]
     if point.speed >= FAST_KNOTS and point.fix_time > since and not is_within(point, newest, limits.still):
         # As nearly always on a drive.
         return True
