@@ -3,6 +3,7 @@
 """
 
 import itertools
+import sys
 from collections.abc import Iterable, Mapping
 from math import inf, isfinite
 from typing import Any, Final
@@ -18,6 +19,7 @@ Failure = tuple[int, str]
 """The id of a computed attribute whose expression failed, and the reason."""
 Failures = tuple[Failure, ...]
 NUMBER: Final = (int, float)
+_MAX_NUMBER: Final = sys.float_info.max
 
 TYPES: Final = frozenset({"string", "number", "boolean"})
 """Types of computed attributes in lower case; types are compared case-insensitively."""
@@ -212,7 +214,8 @@ def _converted(value: object, target: str) -> bool | int | float | str:
     if target == "number":
         if isinstance(value, bool) or not isinstance(value, NUMBER):
             raise ExpressionError("the value is not a number")
-        if not isfinite(value):
+        # Attributes that users write in JSON may be integers of any size.
+        if not -_MAX_NUMBER <= value <= _MAX_NUMBER:
             raise ExpressionError("the value is not a finite number")
         return value
     return text(value)

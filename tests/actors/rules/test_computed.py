@@ -194,8 +194,9 @@ def test_what_does_not_fit_is_an_error(text, attribute, kind):
 
 def test_types_are_read_whatever_their_case():
     assert convert(ComputedAttribute(attribute="level", type="nUMBER"), 3) == 3
-    with pytest.raises(ExpressionError, match="the value is not a finite number"):
-        convert(ComputedAttribute(attribute="level", type="nUMBER"), math.inf)
+    for value in (math.inf, math.nan, 10**400, -(10**400)):
+        with pytest.raises(ExpressionError, match="the value is not a finite number"):
+            convert(ComputedAttribute(attribute="level", type="nUMBER"), value)
 
 
 def test_a_failed_one_leaves_the_others_alone():
