@@ -26,6 +26,9 @@ from motorpool.bench.viewer import listed_segments
 THREADS = 16
 POLL_SECONDS = 6.0
 """Between two polls of a playlist: half of its window, enough to get every segment."""
+BEGIN_SEGMENTS = 3
+"""A reader begins so many segments before the end of the playlist, as players do (RFC 8216, 6.3.3): all
+segments of the window would be twice the load of the polls after it, and make the next poll late."""
 TIMEOUT_SECONDS = 20.0
 
 
@@ -50,7 +53,8 @@ class StreamReader:
         playlist, held = _get(connection, f"{self._path}/live.m3u8", headers)
         if in_turn:
             self.waits.append(max(0.0, time.perf_counter() - begun - held))
-        for index, duration in listed_segments(playlist.decode()):
+        listed = listed_segments(playlist.decode())
+        for index, duration in listed if self._latest >= 0 else listed[-BEGIN_SEGMENTS:]:
             if index <= self._latest:
                 continue
             if self._latest >= 0:
