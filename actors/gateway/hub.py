@@ -10,6 +10,7 @@ of each connection reads its own socket.
 import select
 import socket
 import sys
+from collections.abc import Sequence
 from typing import Final, Never, Protocol
 
 import trio
@@ -86,7 +87,7 @@ class Hub:
 
     async def run(self) -> None:
         """Serve until cancelled."""
-        epoll, sockets = self._epoll, self._sockets
+        epoll = self._epoll
         turn: list[tuple[int, int]] = []
         began = 0.0
         while True:
@@ -101,35 +102,43 @@ class Hub:
                     await trio.sleep(GATHER_SECONDS)
                     turn = epoll.poll(0, TURN_SOCKETS)
             began = trio.current_time()
-            # All are read before the first is decoded, and decoded before the first is forwarded: by turns,
-            # the code of these steps would displace each other's from the processor's caches.
-            received: list[tuple[WatchedSocket, bytes]] = []
-            for descriptor, events in turn:
-                watched = sockets.get(descriptor)
-                if watched is None:  # closed by an earlier socket of this turn
-                    continue
-                if events & select.EPOLLOUT:
-                    watched.flush()
-                    continue
-                try:
-                    data = watched.raw.recv(watched.read_bytes)
-                except BlockingIOError:
-                    continue
-                except OSError as error:
-                    watched.close(f"connection lost: {error.strerror or error}")
-                    continue
-                if data:
-                    received.append((watched, data))
-                else:
-                    watched.close("closed by the device")
-            readers: list[Reader] = []
-            for watched, data in received:
-                # Nobody's, if it was closed by an earlier socket of this turn.
-                reader = watched.reader
-                reader.on_data(data)
-                readers.append(reader)
-            for reader in readers:
-                reader.forward()
+            self._serve(turn)
+
+    def _serve(self, turn: Sequence[tuple[int, int]]) -> None:
+        """Read, decode and forward what the sockets of a turn have received, or send what they take.
+
+        A method of its own, so that between two turns nothing of a connection that has ended is held.
+        """
+        sockets = self._sockets
+        # All are read before the first is decoded, and decoded before the first is forwarded: by turns,
+        # the code of these steps would displace each other's from the processor's caches.
+        received: list[tuple[WatchedSocket, bytes]] = []
+        for descriptor, events in turn:
+            watched = sockets.get(descriptor)
+            if watched is None:  # closed by an earlier socket of this turn
+                continue
+            if events & select.EPOLLOUT:
+                watched.flush()
+                continue
+            try:
+                data = watched.raw.recv(watched.read_bytes)
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                watched.close(f"connection lost: {error.strerror or error}")
+                continue
+            if data:
+                received.append((watched, data))
+            else:
+                watched.close("closed by the device")
+        readers: list[Reader] = []
+        for watched, data in received:
+            # Nobody's, if it was closed by an earlier socket of this turn.
+            reader = watched.reader
+            reader.on_data(data)
+            readers.append(reader)
+        for reader in readers:
+            reader.forward()
 
 
 class HubActor(Actor[Never]):
